@@ -6,16 +6,16 @@ import os
 from datetime import timedelta
 from typing import Any, Final
 
-from celery import Celery, bootsteps, signals
+from celery import Celery, signals
 from celery.schedules import crontab
 from kombu import Exchange, Queue
 
 from facho.backends import celery_names as names
+from facho.backends import redis_transport  # noqa: F401 - kombu finds it
 from facho.config import Config, current
 from facho.core.pool import DEFAULT, SNMP_QUEUES
 from facho.file_modes import set_private_umask
 
-_LOOK_EVERY_S: Final = 0.02
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 # At fixed times, not after an interval: a beat remembers nothing, and one that is restarted every 50 minutes
@@ -33,7 +33,6 @@ def settings(config: Config) -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
         "broker_transport_options": {
-            "visibility_timeout": config.message_visibility.total_seconds(),
             "queue_order_strategy": "priority",
             "socket_connect_timeout": 5,
             "socket_timeout": 30,
@@ -94,24 +93,5 @@ def _keep_our_logging(**_: Any) -> None:
     """Keep Celery from configuring logging: a receiver of this signal is enough."""
 
 
-class KeepLooking(bootsteps.StartStopStep):
-    """Looks for messages again soon after a thread was done.
-
-    While as many messages are held as there are threads, Celery's loop does not ask for more; that one was
-    acknowledged, by another thread, does not wake it. A part of the consumer, which starts again when the
-    broker is back, because Celery drops all timers when it goes away.
-    """
-
-    requires = ("celery.worker.consumer.tasks:Tasks",)
-
-    def start(self, parent: Any) -> None:
-        parent.hub.call_repeatedly(_LOOK_EVERY_S, _nothing)
-
-
-def _nothing() -> None:
-    pass
-
-
 app = Celery("facho")
-app.steps["consumer"].add(KeepLooking)
 app.config_from_object(settings(current()))

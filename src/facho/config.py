@@ -102,7 +102,10 @@ class Config:
     token_lasts: timedelta = _days(90, "lifetime of a token for which none is given")
     token_longest: timedelta = _days(365, "longest lifetime of a token")
 
-    pollers: int = _setting(10, "executions at once in this process")
+    pollers: int = _setting(10, "executions at once, of facho up in all its processes or of one facho worker")
+    poller_processes: int = _setting(
+        0, "processes that share the pollers of facho up; 0 is half of the cores, and one on two cores"
+    )
     poller_stats_every: timedelta = _seconds(60, "how often a row of poller statistics is written")
     saturated_above: float = _setting(75.0, "percentage of busy pollers above which they are saturated")
     queue_overload_after: timedelta = _seconds(
@@ -113,9 +116,6 @@ class Config:
     scheduler_step: timedelta = _seconds(1, "time between two steps of the scheduler")
     coordinator_step: timedelta = _seconds(5, "time between two steps of the coordinator")
     housekeeping_step: timedelta = _seconds(60, "time between two turns of the housekeeping")
-    message_visibility: timedelta = _seconds(
-        3600, "a message that is not acknowledged in this time is delivered again"
-    )
     first_run_delay: timedelta = _seconds(60, "a new node runs for the first time after this")
     spread_limit: timedelta = _seconds(300, "nodes attached or enabled at once are spread over at most this")
     delayed_after: timedelta = _seconds(5, "a run that starts later than this after its slot is delayed")
@@ -265,7 +265,7 @@ def current() -> Config:
 
 
 # Whole numbers that may be 0; all others are 1 or more.
-_MAY_BE_ZERO: Final = frozenset({"request_retries"})
+_MAY_BE_ZERO: Final = frozenset({"poller_processes", "request_retries"})
 
 
 def _find_contradictions(config: Config) -> list[str]:

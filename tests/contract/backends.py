@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pytest
@@ -19,14 +21,14 @@ from celery import Celery
 from django.db import connection
 
 from facho.apps.db.database import database_now
+from facho.apps.executions.models import Attempt
 from facho.apps.zabbix_pollers.models import Worker
 from facho.apps.zabbix_pollers.store import register_worker
 from facho.backends.celery_backend import CeleryBackend
-from facho.backends.embedded import LocalBackend
+from facho.backends.local_pollers import LocalBackend
 from facho.backends.poller_process import PollerProcess
 from facho.celery import settings
 from facho.config import Config
-from facho.core.pool import SNMP_QUEUES
 from facho.engine.schedule.runner import PollerActivity, Runtime, SnmpLoop
 from facho.engine.schedule.scheduler import SchedulerLoop
 from tests.services import warm
@@ -128,22 +130,26 @@ def local_system() -> Iterator[LocalSystem]:
 class CelerySystem:
     """One real `facho worker`; what a beat does beside it is done here."""
 
-    def __init__(self, app: Any, redis: Redis, process: warm.Process) -> None:
+    def __init__(self, app: Any, redis: Redis, process: warm.Process, log: Path) -> None:
         self._config = replace(CONFIG, broker_url=redis.url)
         self._backend = CeleryBackend(app)
         self._redis = redis
         self._process = process
+        self._log = log
+        self._submitted = 0
 
     def submit(self, execution_id: int) -> None:
+        self._submitted += 1
         self._backend.submit(execution_id)
 
     def assign(self) -> None:
         self._backend.assign(database_now(), self._config)
 
     def is_idle(self) -> bool:
-        """A message is acknowledged when its execution has ended."""
-        with self._redis.client() as client:
-            return not any(client.exists(name) for name in (*SNMP_QUEUES, "unacked"))
+        """Each message has made an attempt, which has ended, or has found nothing to start."""
+        ended = Attempt.objects.exclude(ended_at=None).count()
+        dropped = self._log.read_text().count("action=nothing_to_start")
+        return ended + dropped >= self._submitted
 
     def stop(self) -> None:
         self._process.terminate()
@@ -165,10 +171,21 @@ def celery_app(redis: Redis) -> Iterator[Any]:
 
 @contextmanager
 def celery_system(redis: Redis) -> Iterator[CelerySystem]:
-    with tempfile.TemporaryFile() as output, celery_app(redis) as app:
-        addresses = {"FACHO_DATABASE_URL": _database_url(), "FACHO_BROKER_URL": redis.url}
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryDirectory() as folder,
+        celery_app(redis) as app,
+    ):
+        # A home of its own, for a log of its own, with the keys of the tests.
+        home = Path(folder) / "home"
+        shutil.copytree(os.environ["FACHO_HOME"], home, ignore=shutil.ignore_patterns("logs", "*.sqlite3*"))
+        addresses = {
+            "FACHO_HOME": str(home),
+            "FACHO_DATABASE_URL": _database_url(),
+            "FACHO_BROKER_URL": redis.url,
+        }
         process = warm.start(["worker"], env={**os.environ, **_AS_SETTINGS, **addresses}, output=output)
-        system = CelerySystem(app, redis, process)
+        system = CelerySystem(app, redis, process, home / "logs" / "worker.log")
         try:
             _wait_for(process, output)
             yield system

@@ -13,7 +13,7 @@ from facho.apps.hosts.credentials import Credentials
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.store import register_worker
 from facho.backends.celery_backend import CeleryBackend
-from facho.backends.embedded import read_message, write_message
+from facho.backends.local_pollers import read_message, write_message
 from facho.core.pool import DEFAULT, HIGH_PRIORITY, RETRY
 from tests.contract.backends import CONFIG, celery_app
 from tests.factories import make_execution, make_node, make_olt

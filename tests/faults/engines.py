@@ -119,7 +119,10 @@ class Facho:
     def expire(self, dead: Engine) -> None:
         """Let the time pass at once after which a process that was killed is not believed in any more."""
         assert dead.process.poll() is not None, "one that lives believes in its leases"
-        whose = f"LIKE '%:{dead.process.pid}:%'"
+        self.expire_process(dead.process.pid)
+
+    def expire_process(self, pid: int) -> None:
+        whose = f"LIKE '%:{pid}:%'"
         self.change(f"UPDATE workers SET seen_at = '2000-01-01 00:00:00' WHERE name {whose}")
         self.change(
             "UPDATE snmp_executions SET lease_expires_at = '2000-01-01 00:00:00' "

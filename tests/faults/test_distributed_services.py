@@ -168,25 +168,6 @@ def test_a_message_that_comes_twice(site: Site, app: Any) -> None:
     site.assert_sound()
 
 
-def test_a_walk_longer_than_the_time_in_which_a_message_is_acknowledged(site: Site) -> None:
-    """Celery looks every hundred seconds for messages that were not acknowledged, and when a worker starts.
-
-    So a worker is started that believes in one second; what it finds under way comes a second time.
-    """
-    site.ready()
-
-    with site.in_mid_walk() as (running, *_):
-        site.start("worker", FACHO_MESSAGE_VISIBILITY="1")
-        # Two of its looks, if the first came too early.
-        wait_until(lambda: dropped(site, running), 240, what="the broker delivers it again")
-        assert state_of(site, running) == "RUNNING"
-
-    wait_for_success(site, running)
-    told("messages were delivered again in mid-walk", site.runs_again(site.now()))
-    assert attempts(site, running) == 1
-    site.assert_sound()
-
-
 def test_all_packets_are_lost_for_a_while(site: Site) -> None:
     site.ready(workers=0)
     before = site.onus()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from kombu.exceptions import OperationalError
@@ -11,7 +12,7 @@ from kombu.exceptions import OperationalError
 from facho.apps.executions.store import return_to_queue
 from facho.backends.celery_names import EXECUTE, EXECUTE_RETRY
 from facho.config import Config
-from facho.core.pool import DEFAULT, RETRY
+from facho.core.pool import DEFAULT, RETRY, Waiting
 from facho.engine.schedule.assign import claim_with_queues
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,8 @@ class CeleryBackend:
     def __init__(self, app: Any) -> None:
         self._app = app
 
-    def submit(self, execution_id: int, queue: str = DEFAULT) -> None:
+    def submit(self, execution_id: int, queue: str = DEFAULT) -> bool:
+        """Return False when the broker is away; the execution waits for the next step then."""
         task = EXECUTE_RETRY if queue == RETRY else EXECUTE
         try:
             self._app.send_task(task, args=[execution_id], queue=queue)
@@ -34,7 +36,15 @@ class CeleryBackend:
                 extra={"action": "broker_failed", "execution_id": execution_id, "error": str(error)},
             )
             return_to_queue(id=execution_id)
+            return False
+        return True
 
     def assign(self, now: datetime, config: Config) -> None:
-        for each in claim_with_queues(now, config):
-            self.submit(each.execution_id, each.queue)
+        claimed = claim_with_queues(now, config)
+        sent = sum(1 for _ in takewhile(self._submit_claimed, claimed))
+        if sent < len(claimed):
+            # Each of them would wait for the broker in vain.
+            return_to_queue(id__in=[each.execution_id for each in claimed[sent:]])
+
+    def _submit_claimed(self, claimed: Waiting) -> bool:
+        return self.submit(claimed.execution_id, claimed.queue)

@@ -1,27 +1,22 @@
-"""Everything in one process: the scheduler, the pollers and the SNMP loop, with no other service.
-
-Ids travel to the poller threads as the messages they would be between machines.
-"""
+"""Everything on one machine, with no other service: the scheduler, and pollers in one or more processes."""
 
 from __future__ import annotations
 
-import json
 import logging
-import queue
+import os
 import threading
-import time
-from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 
 from django.db import connection
 
-from facho.apps.db.database import database_now, release_connection
-from facho.apps.executions.store import return_to_queue
-from facho.backends.poller_process import FINISH_SHARE, PollerProcess, in_background, poller_process
+from facho.apps.db.database import database_now
+from facho.backends.local_pollers import LocalBackend
+from facho.backends.poller_children import PollerChild, PollerGroups
+from facho.backends.poller_process import in_background, poller_process
 from facho.config import Config
+from facho.core import pool
 from facho.engine.coordinate.coordinator import run_coordinator_loop
 from facho.engine.events.sender import run_sender_loop
-from facho.engine.process.loops import run_step
 from facho.engine.schedule.scheduler import SchedulerLoop
 from facho.engine.upkeep.housekeeping import run_housekeeping_loop
 
@@ -30,13 +25,16 @@ log = logging.getLogger(__name__)
 
 def run_embedded(config: Config, stopping: threading.Event) -> None:
     """Run until `stopping` is set; then finish or hand back what runs, within `config.stop_within`."""
-    with poller_process(config) as process:
+    count = pool.poller_processes(_count_cores(), config.pollers, config.poller_processes)
+    own, *others = (replace(config, pollers=each) for each in pool.share_pollers(config.pollers, count))
+    with poller_process(own) as process:
         # The scheduler and the backend each need the other: one wakes, the other submits.
         wake = threading.Event()
-        backend = LocalBackend(process, wake.set)
+        children = (PollerChild(number, each, wake.set) for number, each in enumerate(others, 2))
+        backend = PollerGroups([LocalBackend(process, wake.set), *children])
         backend.start()
         in_background("waker", lambda: _wake_when(stopping, wake))
-        others = (
+        loops = (
             in_background("coordinator", lambda: run_coordinator_loop(stopping, config)),
             in_background("notifications", lambda: run_sender_loop(stopping, config)),
             in_background("housekeeping", lambda: run_housekeeping_loop(stopping, config)),
@@ -47,84 +45,18 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         finally:
             stopping.set()
             backend.stop()
-            for thread in others:
+            for thread in loops:
                 thread.join(config.stop_within.total_seconds())
             log.info("engine stopped", extra={"action": "engine_stopped", "worker": process.runtime.worker})
     connection.close()
 
 
+def _count_cores() -> int:
+    """Return the cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 def _wake_when(stopping: threading.Event, wake: threading.Event) -> None:
     stopping.wait()
     wake.set()
-
-
-class LocalBackend:
-    """Pollers as threads of this process. `ended` is called whenever one of them is free again."""
-
-    def __init__(self, process: PollerProcess, ended: Callable[[], None]) -> None:
-        self._process = process
-        self._ended = ended
-        self._messages: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._taken = 0
-        self._threads = [
-            threading.Thread(target=self._poll, args=(number,), name=f"poller-{number + 1}", daemon=True)
-            for number in range(process.runtime.config.pollers)
-        ]
-
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def submit(self, execution_id: int) -> None:
-        with self._lock:
-            self._taken += 1
-        self._messages.put(write_message(execution_id))
-
-    def free_pollers(self) -> int:
-        with self._lock:
-            return len(self._threads) - self._taken
-
-    def stop(self) -> None:
-        """Give executions a while to end, then hand them back."""
-        self._return_unstarted()
-        for _ in self._threads:
-            self._messages.put(None)
-        runtime = self._process.runtime
-        stop_within = runtime.config.stop_within.total_seconds()
-        until = time.monotonic() + stop_within * FINISH_SHARE
-        for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
-        runtime.stopping.set()
-        runtime.leases.lose_all()
-        for thread in self._threads:
-            thread.join(stop_within * (1 - FINISH_SHARE))
-
-    def _return_unstarted(self) -> None:
-        while True:
-            try:
-                message = self._messages.get_nowait()
-            except queue.Empty:
-                return
-            if message is not None:
-                run_step("stop", partial(return_to_queue, id=read_message(message)))
-
-    def _poll(self, number: int) -> None:
-        while (message := self._messages.get()) is not None:
-            self._process.run(read_message(message), number)
-            release_connection()
-            with self._lock:
-                self._taken -= 1
-            self._ended()
-        connection.close()
-
-
-def write_message(execution_id: int) -> str:
-    """Return what travels to a poller: an id, and nothing that somebody could read on the way."""
-    return json.dumps({"execution_id": execution_id})
-
-
-def read_message(message: str) -> int:
-    execution_id = json.loads(message)["execution_id"]
-    assert isinstance(execution_id, int)
-    return execution_id

@@ -10,6 +10,7 @@ from kombu import Connection
 from kombu.exceptions import OperationalError
 
 from facho.apps.hosts.models import Olt
+from facho.backends import redis_transport  # noqa: F401 - kombu finds it
 from facho.config import Config
 from facho.keys import KeyProblem, WrongPlace
 

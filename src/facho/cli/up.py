@@ -34,6 +34,7 @@ Pollers = Annotated[int | None, typer.Option(min=1, help="Executions at once; FA
 Address = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="Where to serve; FACHO_WEB_ADDRESS if not given.")
 ]
+PollerChannel = Annotated[int | None, typer.Option(hidden=True)]
 WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
 SHARED_PORT: Final = "--shared-port"
 SharedPort = Annotated[bool, typer.Option(SHARED_PORT, hidden=True)]
@@ -106,7 +107,9 @@ def web_children(config: Config, environment: dict[str, str]) -> Iterator[list[C
 
 
 @app.command()
-def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
+def engine(
+    pollers: Pollers = None, with_parent: WithParent = False, poller_channel: PollerChannel = None
+) -> None:
     """Run the scheduler and its pollers on this machine, without the web."""
     stopping = stop_on_signals()
     if with_parent:
@@ -115,9 +118,14 @@ def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
         refuse_with_broker(config)
         from facho import logs
         from facho.backends.embedded import run_embedded
+        from facho.backends.poller_children import run_poller_child
 
         logs.set_up("engine", config)
-        run_embedded(config if pollers is None else replace(config, pollers=pollers), stopping)
+        own = config if pollers is None else replace(config, pollers=pollers)
+        if poller_channel is None:
+            run_embedded(own, stopping)
+        else:
+            run_poller_child(own, poller_channel, stopping)
 
 
 @app.command()

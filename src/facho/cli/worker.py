@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -63,8 +65,8 @@ def beat() -> None:
         from facho.backends.celery_names import STEP_QUEUES
 
         _check_start(config)
-        _start_beat_with_worker()
-        _run_worker("beat", replace(config, pollers=_STEPS_AT_ONCE), STEP_QUEUES)
+        with _steps_with_worker(config):
+            _run_worker("beat", replace(config, pollers=_STEPS_AT_ONCE), STEP_QUEUES)
 
 
 def _check_start(config: Config) -> None:
@@ -76,27 +78,29 @@ def _check_start(config: Config) -> None:
         fail(problem)
 
 
-def _start_beat_with_worker() -> None:
-    """Run the beat in a thread of the worker, so that neither outlives the other."""
+@contextmanager
+def _steps_with_worker(config: Config) -> Iterator[None]:
+    """Make the steps in threads of the worker, so that neither outlives the other."""
     from celery import signals
-    from celery.beat import EmbeddedService, Scheduler
 
+    from facho.backends.beat_loops import BeatLoops
     from facho.celery import app as celery
 
-    # Keep the schedule in memory: its entries never change, and each step asks the database what is due.
-    service = EmbeddedService(celery, thread=True, scheduler_cls=Scheduler)
+    loops = BeatLoops(celery)
 
     def start(**_: Any) -> None:
-        service.start()
+        loops.start()
         log.info("beat started", extra={"action": "beat_started", "beat": os.getpid()})
 
     def stop(**_: Any) -> None:
-        # Stopping a thread that has not started would wait for ever.
-        if service.is_alive():
-            service.stop()
+        loops.stop()
 
-    signals.worker_ready.connect(start, weak=False)
-    signals.worker_shutting_down.connect(stop, weak=False)
+    signals.worker_ready.connect(start)
+    signals.worker_shutting_down.connect(stop)
+    try:
+        yield
+    finally:
+        loops.join(config.stop_within)
 
 
 def _run_worker(role: str, config: Config, queues: tuple[str, ...]) -> None:

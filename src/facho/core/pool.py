@@ -123,6 +123,20 @@ def is_saturated(percentage: float, *, above: float = SATURATED_ABOVE) -> bool:
     return percentage > above
 
 
+def poller_processes(cores: int, pollers: int, wanted: int) -> int:
+    """Return how many processes share the pollers of one machine; `wanted` is 0 to follow the cores.
+
+    Half of the cores: the database, the web and the fleet's answers need the others.
+    """
+    return max(1, min(wanted or cores // 2, pollers))
+
+
+def share_pollers(pollers: int, processes: int) -> list[int]:
+    """Return the pollers of each process, as even as possible; the first also schedules and has fewest."""
+    each, more = divmod(pollers, processes)
+    return [each + (number >= processes - more) for number in range(processes)]
+
+
 def queue_of(*, run_now: bool, attempts: int) -> str:
     """Return the queue of an execution after `attempts` attempts."""
     if run_now:

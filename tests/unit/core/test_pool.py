@@ -25,7 +25,9 @@ from facho.core.pool import (
     encode_queues,
     is_saturated,
     missed_slots,
+    poller_processes,
     queue_of,
+    share_pollers,
     within_olt,
 )
 
@@ -163,6 +165,29 @@ def test_a_queue_is_served_by_who_lives_and_takes_it_also_when_busy() -> None:
 )
 def test_how_busy_pollers_were(busy_s: float, pollers: int, percentage: float) -> None:
     assert busy_percentage(timedelta(seconds=busy_s), pollers, MINUTE) == percentage
+
+
+@pytest.mark.parametrize(
+    ("cores", "pollers", "wanted", "processes"),
+    [
+        pytest.param(1, 10, 0, 1, id="one core"),
+        pytest.param(2, 10, 0, 1, id="two cores: the other one is for the web and the database"),
+        pytest.param(4, 10, 0, 2, id="half of the cores"),
+        pytest.param(64, 10, 0, 10, id="not more than pollers"),
+        pytest.param(2, 10, 2, 2, id="as the setting says"),
+        pytest.param(2, 1, 4, 1, id="one poller is in one process"),
+    ],
+)
+def test_processes_follow_the_cores(cores: int, pollers: int, wanted: int, processes: int) -> None:
+    assert poller_processes(cores, pollers, wanted) == processes
+
+
+@pytest.mark.parametrize(
+    ("pollers", "processes", "shares"),
+    [(10, 1, [10]), (10, 2, [5, 5]), (10, 4, [2, 2, 3, 3]), (3, 3, [1, 1, 1])],
+)
+def test_pollers_are_shared_evenly(pollers: int, processes: int, shares: list[int]) -> None:
+    assert share_pollers(pollers, processes) == shares
 
 
 def test_in_no_time_nobody_was_busy() -> None:

@@ -18,7 +18,7 @@ from facho.core.maintenance import Span, merge_spans, span_at, spans
 _TICK: Final = timedelta(microseconds=1)
 # Windows that follow one another within this time are reported as one.
 _AHEAD: Final = timedelta(days=2)
-_ANY: Final = (
+ANY_WINDOW: Final = (
     "SELECT 1 FROM maintenance_windows WHERE enabled"
     " AND (weekdays <> '' OR (starts_at < %s AND ends_at > %s)) LIMIT 1"
 )
@@ -38,7 +38,7 @@ def closed_times(
     None stands for all OLTs. Three queries at most.
     """
     # There are mostly none, and every claim asks: one plain statement is cheap.
-    if not sql.fetch_rows(_ANY, [sql.db_time(until), sql.db_time(after)]):
+    if not sql.fetch_rows(ANY_WINDOW, [sql.db_time(until), sql.db_time(after)]):
         return {}
     found: dict[int, list[Span]] = defaultdict(list)
     sites: dict[str, list[Span]] = defaultdict(list)

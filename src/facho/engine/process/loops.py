@@ -26,6 +26,22 @@ def run_loop(name: str, step: Callable[[], None], every: timedelta, stopping: th
     connection.close()
 
 
+def run_loop_when_due(
+    name: str, step: Callable[[], timedelta], otherwise: timedelta, stopping: threading.Event
+) -> None:
+    """Run the step again after the time that it returns, or after `otherwise` when it failed."""
+    while not stopping.is_set():
+        wait = otherwise
+
+        def run() -> None:
+            nonlocal wait
+            wait = step()
+
+        run_step(name, run)
+        stopping.wait(wait.total_seconds())
+    connection.close()
+
+
 def run_step(name: str, step: Callable[[], object], **ids: int) -> bool:
     """Return False when the step raised; neither an unavailable database nor a bug ends the process."""
     try:

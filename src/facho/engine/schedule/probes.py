@@ -22,7 +22,7 @@ from facho.core.execution_end import probe_after
 from facho.engine.collect.identify import probe as probe_olt
 from facho.engine.collect.work_builder import first_column, target_of
 from facho.engine.events.types import OltReachable
-from facho.engine.process.loops import run_loop
+from facho.engine.process.loops import run_loop_when_due
 from facho.engine.record.olt_state import request_replan
 from facho.engine.record.suspension import resume_node, resume_olt
 from facho.engine.schedule.runner import Runtime, SnmpTask
@@ -33,7 +33,15 @@ log = logging.getLogger(__name__)
 
 # A broken line suspends hundreds of OLTs, and each silent one takes a timeout: never one by one.
 AT_ONCE: Final = 50
-_PROBE_EVERY: Final = timedelta(seconds=1)
+# Between two turns while probes are due: not all of them can be made at once, or now.
+_PAUSE: Final = timedelta(seconds=1)
+# Others may suspend something meanwhile.
+_LONGEST_WAIT: Final = timedelta(seconds=5)
+_NONE: Final = timedelta()
+_EARLIEST: Final = (
+    "SELECT MIN(next_probe_at) FROM olts WHERE next_probe_at IS NOT NULL"
+    " UNION ALL SELECT MIN(next_probe_at) FROM snmp_job_hosts WHERE next_probe_at IS NOT NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +103,25 @@ def _claim(suspended: Olt | SnmpJobHost, now: datetime, config: Config) -> bool:
 
 
 def run_probe_loop(runtime: Runtime, stopping: threading.Event) -> None:
-    def step() -> None:
-        due = claim_due_probes(runtime.clock(), runtime.config)
-        run_probes(due, SnmpTask(runtime.snmp).run, runtime.snmp.probe_client, runtime.clock, runtime.config)
+    config = runtime.config
 
-    run_loop("probes", step, _PROBE_EVERY, stopping)
+    def step() -> timedelta:
+        now = runtime.clock()
+        wait = wait_for_probe(now, config)
+        if wait > _NONE:
+            return wait
+        due = claim_due_probes(now, config)
+        run_probes(due, SnmpTask(runtime.snmp).run, runtime.snmp.probe_client, runtime.clock, config)
+        return _PAUSE
+
+    run_loop_when_due("probes", step, _PAUSE, stopping)
+
+
+def wait_for_probe(now: datetime, config: Config) -> timedelta:
+    """Return how long no probe is due: one statement, which every process makes all the time."""
+    longest = min(_LONGEST_WAIT, *config.probe_after)
+    planned = [sql.parse_time(earliest) for (earliest,) in sql.fetch_rows(_EARLIEST, []) if earliest]
+    return min([longest, *(at - now for at in planned)])
 
 
 def run_probes(

@@ -34,7 +34,7 @@ class Recovered:
 def recover(now: datetime, config: Config) -> Recovered:
     found = Recovered(workers=remove_lost_workers(now, within=config.worker_seen_within))
     # Nearly always there is nothing to do, which is seen without writing.
-    if sql.fetch_rows(_ODD_LEASES, [sql.db_time(now), sql.db_time(_latest_expiry(now, config))] * 2):
+    if sql.fetch_rows(ODD_LEASES, [sql.db_time(now), sql.db_time(latest_expiry(now, config))] * 2):
         found = replace(_recover(now, config), workers=found.workers)
     _abort_unwanted(now, config)
     if found:
@@ -45,7 +45,7 @@ def recover(now: datetime, config: Config) -> Recovered:
 
 # Only these have a lease. Each half has an index of its own, for the table is long: SQLite knows the second
 # one's condition only in these words.
-_ODD_LEASES: Final = (
+ODD_LEASES: Final = (
     "SELECT 1 FROM snmp_executions"
     " WHERE state IN ('PENDING', 'RUNNING') AND (lease_expires_at <= %s OR lease_expires_at > %s)"
     " UNION ALL SELECT 1 FROM snmp_executions"
@@ -65,7 +65,7 @@ def _recover(now: datetime, config: Config) -> Recovered:
     return found
 
 
-def _latest_expiry(now: datetime, config: Config) -> datetime:
+def latest_expiry(now: datetime, config: Config) -> datetime:
     """Return a time after every lease that is written now."""
     return now + 2 * config.lease
 
@@ -89,7 +89,7 @@ def _shorten_far_leases(now: datetime, config: Config) -> None:
     Its holder may be alive, and renews it; so it is given one more length, not taken away.
     """
     for leased in _leased():
-        leased.filter(lease_expires_at__gt=_latest_expiry(now, config)).update(
+        leased.filter(lease_expires_at__gt=latest_expiry(now, config)).update(
             lease_expires_at=now + config.lease
         )
 

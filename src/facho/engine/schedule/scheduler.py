@@ -19,6 +19,7 @@ from facho.engine.coordinate.maintenance import abort_in_maintenance
 from facho.engine.process.leases import SEND_SHARE
 from facho.engine.process.loops import StepFailures, run_step
 from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.idle_check import last_step_if_idle
 from facho.engine.schedule.recovery import Recovered, extend_leases_after_clock_jump, recover
 from facho.engine.schedule.runner import PollerActivity, write_poller_stats
 from facho.engine.schedule.slots import QueueResult, queue_due_slots, reset_slots_too_far_ahead
@@ -46,6 +47,10 @@ def scheduler_step(now: datetime, config: Config, jumps: ClockJumpDetector | Non
     if ahead > config.lease * (1 - SEND_SHARE) / 2:
         extend_leases_after_clock_jump(now, ahead, config)
     failures = StepFailures()
+    last = failures.run(lambda: last_step_if_idle(now, config), None)
+    if last is not None and not _is_check_due(last, now):
+        _record_step(now)
+        return StepResult(QueueResult(), Recovered())
     recovered = failures.run(lambda: recover(now, config), Recovered())
     failures.run(lambda: _check_slots(now, config), None)
     queued = failures.run(lambda: _queue_and_record(now, config), QueueResult())
@@ -56,22 +61,26 @@ def scheduler_step(now: datetime, config: Config, jumps: ClockJumpDetector | Non
 
 
 def _check_slots(now: datetime, config: Config) -> None:
-    """Once a minute, and when the last step was long ago or is in the future."""
     last = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True).first()
-    every = _CHECK_EVERY.total_seconds()
-    if (
-        last is None
-        or abs(now - last) > _CHECK_EVERY
-        or now.timestamp() // every != last.timestamp() // every
-    ):
+    if last is None or _is_check_due(last, now):
         reset_slots_too_far_ahead(now, config)
+
+
+def _is_check_due(last: datetime, now: datetime) -> bool:
+    """Once a minute, and when the last step was long ago or is in the future."""
+    every = _CHECK_EVERY.total_seconds()
+    return abs(now - last) > _CHECK_EVERY or now.timestamp() // every != last.timestamp() // every
 
 
 def _queue_and_record(now: datetime, config: Config) -> QueueResult:
     queued = queue_due_slots(now, config)
+    _record_step(now)
+    return queued
+
+
+def _record_step(now: datetime) -> None:
     with sql.write_transaction():
         sql.execute(_RECORD_STEP, [SCHEDULER, sql.db_time(now)])
-    return queued
 
 
 class Backend(Protocol):
