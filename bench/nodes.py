@@ -39,10 +39,15 @@ def create_nodes(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
 
 
 def spread_slots(first: datetime) -> None:
-    """Make the nodes of an OLT due in pairs, and spread the pairs evenly over the interval."""
+    """Make the nodes of an OLT due in pairs, and spread the pairs evenly over the interval.
+
+    Runs that new nodes were given at once are not measured.
+    """
     from facho.apps.db.sql import update_rows
+    from facho.apps.executions.models import Execution, State
     from facho.apps.snmp_jobs.models import SnmpJobHost
 
+    Execution.objects.filter(state=State.WAITING).delete()
     nodes: dict[int, list[int]] = defaultdict(list)
     for node, olt in SnmpJobHost.objects.order_by("id").values_list("id", "olt_id"):
         nodes[olt].append(node)

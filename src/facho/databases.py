@@ -55,8 +55,6 @@ def _postgresql(url: str) -> dict[str, Any]:
             "options": f"-c lock_timeout={WAIT_S}s -c idle_in_transaction_session_timeout={WAIT_S}s",
             # As many as are needed at a time: a poller that waits for an OLT gives its connection back.
             "pool": {"min_size": 0, "max_size": _FEWEST, "timeout": WAIT_S},
-            # Statements that come again and again are planned once for a connection.
-            "prepare_threshold": 2,
             **options,
         },
     }

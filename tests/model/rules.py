@@ -58,13 +58,15 @@ class Rules:
     olts: dict[int, Olt] = field(default_factory=dict)
 
     def attached(self, nodes: Sequence[Node], now: datetime) -> None:
-        """One job to several OLTs at once: they are spread."""
+        """One job to several OLTs at once: they are spread, and those that are moved also run at once."""
         for place, node in enumerate(nodes):
             self.nodes[node.id] = node
             self.olts.setdefault(node.olt, Olt()).nodes.append(node)
             if node.master is None:
                 moved = place * min(node.interval, timedelta(seconds=300)) / len(nodes)
                 node.next = now + timedelta(seconds=60) + moved
+                if moved:
+                    node.waiting = Run([], now, by_hand=True)
 
     def next_due(self, now: datetime) -> datetime | None:
         """When there is something new for the scheduler to do: a slot, or a retry."""

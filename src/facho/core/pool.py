@@ -228,21 +228,14 @@ def choose(
     return list(islice((head for head in _best_first(heads, now) if take(head.queue)), free))
 
 
-def is_settled(
-    chosen: Sequence[Waiting],
-    wanted: int,
-    unread_since: datetime,
-    now: datetime,
-    *,
-    delayed_after: timedelta = DELAYED_AFTER,
-) -> bool:
-    """Return whether the choice of `wanted` stands, though only a part of the queue was known to it.
+def is_settled(chosen: Sequence[Waiting], wanted: int, last_read: Waiting, now: datetime) -> bool:
+    """Return whether the choice of `wanted` stands, though only the first of the queue were known to it.
 
-    The others are no run-nows, wait for other OLTs, and became ready at `unread_since` or later. The choice
-    stands if each of the chosen goes before all of those, whatever their priorities.
+    They were the first in the order of `across_olts`, up to `last_read`, with all that waits for their OLTs
+    and every run-now. Others wait for other OLTs, and come after it.
     """
-    best_unread = (True, min(_NONE, delayed_after - (now - unread_since)))
-    return len(chosen) >= wanted and all(across_olts(each, now)[:2] < best_unread for each in chosen)
+    last = across_olts(last_read, now)
+    return len(chosen) >= wanted and all(across_olts(each, now) <= last for each in chosen)
 
 
 def _best_first(heads: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:

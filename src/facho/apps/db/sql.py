@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Final
 from weakref import WeakSet
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
@@ -96,6 +96,8 @@ def _with_question_marks(statement: str) -> str:
     return statement.replace("%s", "?").replace("%%", "%")
 
 
+# Statements that come again and again are planned once for a connection.
+_PREPARE_AFTER: Final = 2
 # Connections that send every whole number as a bigint.
 _with_bigints: WeakSet[Any] = WeakSet()
 
@@ -106,7 +108,12 @@ def _run_on_server(server: Any, statement: str, values: Sequence[Any]) -> Any:
     if server not in _with_bigints:
         _send_bigints(server)
     cursor: Any = Cursor(server)
-    return cursor.execute(statement, values)
+    # For this statement alone: Django's cursors write values into the text, which is another one each time.
+    server.prepare_threshold = _PREPARE_AFTER
+    try:
+        return cursor.execute(statement, values)
+    finally:
+        server.prepare_threshold = None
 
 
 def _send_bigints(server: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from django.db.models.functions import Coalesce
 
-from facho.apps.db.sql import update_rows
+from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.execution_coordinator.selectors import (
     changed_olts,
     configured_states,
@@ -23,7 +23,7 @@ from facho.apps.execution_coordinator.selectors import (
     remembered_states,
 )
 from facho.apps.execution_coordinator.store import remember_states
-from facho.apps.executions.models import QUEUED, Execution
+from facho.apps.executions.models import QUEUED, Execution, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config, current
@@ -87,6 +87,7 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     # Before the queue is read: this waits for a scheduler that is filling it now.
     _clear_next_runs(node.node_id for node in stopped if node.next_run_at is not None)
     update_rows(SnmpJobHost, ["next_run_at"], list(first_runs.items()))
+    _queue_first_runs(nodes, first_runs, found.new.union(new), now, config)
     aborted = _abort_executions(olt_ids, stopped, now)
     remember_states(found.states, now)
     reconcile_trackers(olt_ids, now, config)
@@ -223,6 +224,32 @@ def _first_runs(
         shift = spread(places[node.olt_id], len(places), interval, limit=config.spread_limit)
         first_runs[node.node_id] = first + shift
     return first_runs
+
+
+def _queue_first_runs(
+    nodes: Iterable[PlannedNode],
+    first_runs: Mapping[int, datetime],
+    new: Collection[int],
+    now: datetime,
+    config: Config,
+) -> None:
+    """Queue a run at once for each new node whose first slot was moved, because many start together.
+
+    The grids stay spread, or the OLTs would be asked together ever after; but nobody waits for values while
+    pollers are free. It is an extra run, like one that a person asks for, but it does not go first: it is the
+    run of no slot, and quotas do not count it. If it has not begun when the first slot comes, it becomes the
+    run of that slot.
+    """
+    usual = first_run_of_new(now, delay=config.first_run_delay)
+    rows = [
+        (node.node_id, node.olt_id, Trigger.RUN_NOW.value, now, now, now)
+        for node in nodes
+        if node.node_id in new and node.last_run_at is None and first_runs.get(node.node_id, usual) > usual
+    ]
+    insert_rows(Execution, _FIRST_RUN, rows, unless_there=True)
+
+
+_FIRST_RUN: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at")
 
 
 def _abort_executions(

@@ -18,7 +18,16 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
 from facho.core import pool
-from facho.core.pool import ActiveExecution, FreePollers, Waiting, WorkerSeen, choose, is_settled
+from facho.core.delay import DELAYED_AFTER
+from facho.core.pool import (
+    ActiveExecution,
+    FreePollers,
+    Waiting,
+    WorkerSeen,
+    across_olts,
+    choose,
+    is_settled,
+)
 
 # So many of the queue are read first: thousands may wait, and every execution that ends has the next claimed.
 _FIRST: Final = 200
@@ -94,8 +103,7 @@ def _choose_among(first: int, now: datetime, config: Config, at_most: int | None
     most = free.total if at_most is None else min(free.total, at_most)
     closed = _olts_left_alone(now, config) if queue.has_maintenance else set()
     chosen = choose(waiting, queue.busy_olts | closed, most, now, take=free.take)
-    unread = queue.unread_since
-    if unread is not None and most and not is_settled(chosen, most, unread, now):
+    if most and queue.last_read is not None and not is_settled(chosen, most, queue.last_read, now):
         return None
     return _Chosen(chosen, len(queue.active))
 
@@ -132,25 +140,28 @@ class _Queue:
     busy_olts: set[int]
     # All that waits for the OLTs of the first of the queue, and all that a person asked for.
     waiting: list[Waiting]
-    # When the first of those that were not read became ready, or earlier; None if all were read.
-    unread_since: datetime | None
+    # The last of the first of the queue: what was not read comes after it. None if all was read.
+    last_read: Waiting | None
     # Some OLTs may be under maintenance.
     has_maintenance: bool
 
 
 def _read_queue(now: datetime, first: int) -> _Queue:
     """Read all in one statement: between two, and at every row, this thread waits for busy pollers."""
-    moment = sql.db_time(now)
-    values = [moment, moment, first, moment, moment, moment, moment]
-    ((workers, active, busy, waiting, count, last, maintenance),) = sql.fetch_prepared(
-        _queue_statement(), values
-    )
+    moment, delayed = sql.db_time(now), sql.db_time(now - DELAYED_AFTER)
+    values = [moment, moment, delayed, first, moment, delayed, first, moment, moment, moment, moment]
+    ((workers, active, busy, rows, ids, maintenance),) = sql.fetch_prepared(_queue_statement(), values)
+    waiting = [_waiting(*row) for row in json.loads(rows)]
+    read = set(json.loads(ids))
+    last = None
+    if len(read) >= first:
+        last = max((each for each in waiting if each.execution_id in read), key=lambda e: across_olts(e, now))
     return _Queue(
         [_worker(*row) for row in json.loads(workers)],
         [_active(*row) for row in json.loads(active)],
         set(json.loads(busy)),
-        [_waiting(*row) for row in json.loads(waiting)],
-        sql.parse_time(last) if count >= first else None,
+        waiting,
+        last,
         bool(maintenance),
     )
 
@@ -218,12 +229,20 @@ _TAKEN: Final = (
 )
 _INTERVAL: Final = f"COALESCE(n.interval_s, j.interval_s, {_INTERVAL_S})"
 _RANK: Final = f"COALESCE(n.priority, j.priority, {_PRIORITY})"
-# Each of the first four columns is an array. `first` is read from an index in its order, and so are the rows
-# that wait for its OLTs: what one OLT runs next depends on all that waits for it.
+_NODE_OF: Final = "LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
+_ORDERED: Final = (
+    f"SELECT e.id, e.olt_id FROM snmp_executions e {_NODE_OF} WHERE {_WAITS} AND NOT e.run_now"  # noqa: S608
+    " AND e.olt_id NOT IN (SELECT olt_id FROM busy)"
+)
+# Each column but the last is an array. `delayed` and `prompt` are the first of the queue in the order of
+# `across_olts`: the delayed ones from an index in its order, and as many others as are missing then. With
+# them come all that wait for the same OLTs, because what an OLT runs next depends on all of them.
 _QUEUE: Final = (
     f"WITH busy AS ({_TAKEN}),"  # noqa: S608
-    f" first AS (SELECT e.olt_id, e.not_before FROM snmp_executions e WHERE {_WAITS} AND NOT e.run_now"
-    " AND e.olt_id NOT IN (SELECT olt_id FROM busy) ORDER BY e.not_before LIMIT %s),"
+    f" delayed AS ({_ORDERED} AND e.not_before < %s ORDER BY e.not_before, {_RANK} DESC, e.id LIMIT %s),"
+    f" prompt AS ({_ORDERED} AND e.not_before >= %s ORDER BY {_RANK} DESC, e.not_before, e.id"
+    " LIMIT (%s - (SELECT COUNT(*) FROM delayed))),"
+    " first AS (SELECT id, olt_id FROM delayed UNION ALL SELECT id, olt_id FROM prompt),"
     f" queue AS (SELECT e.* FROM snmp_executions e WHERE {_WAITS} AND e.run_now"
     f" UNION ALL SELECT e.* FROM snmp_executions e WHERE {_WAITS} AND NOT e.run_now"
     " AND e.olt_id IN (SELECT olt_id FROM first))"
@@ -232,9 +251,8 @@ _QUEUE: Final = (
     " WHERE state IN ('PENDING', 'RUNNING')), '[]'),"
     " COALESCE((SELECT {array}(olt_id) FROM busy), '[]'),"
     " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now, e.attempt,"
-    f" {_INTERVAL}, {_RANK})) FROM queue e"
-    " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id), '[]'),"
-    " (SELECT COUNT(*) FROM first), (SELECT MAX(not_before) FROM first),"
+    f" {_INTERVAL}, {_RANK})) FROM queue e {_NODE_OF}), '[]'),"
+    " COALESCE((SELECT {array}(id) FROM first), '[]'),"
     " EXISTS (SELECT 1 FROM maintenance_windows WHERE enabled"
     " AND (weekdays <> '' OR (starts_at <= %s AND ends_at > %s)))"
 )

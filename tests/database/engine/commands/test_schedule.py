@@ -7,6 +7,7 @@ import pytest
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import (
     attach,
@@ -18,6 +19,7 @@ from facho.engine.commands.jobs import (
 )
 from facho.engine.commands.nodes import change_node_interval, disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
+from facho.engine.schedule.slots import queue_due_slots
 from tests.factories import add_job, add_olts, at, next_run, node_of, queue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
@@ -138,6 +140,31 @@ def test_olts_that_are_attached_at_once_are_spread(interval: str, times: list[st
     add_olts(*sorted(names))
     add_job("state", *names, now=at("10:00"), interval=interval)
     assert [next_run("state", name) for name in names] == times
+
+
+def test_olts_that_are_attached_at_once_run_as_soon_as_pollers_are_free() -> None:
+    add_olts("olt-1", "olt-2", "olt-3")
+    add_job("state", "olt-1", "olt-2", "olt-3", now=at("10:00"), interval="10m")
+    waiting = Execution.objects.order_by("olt__name")
+    columns = ("olt__name", "slot", "not_before", "run_now", "owes")
+    # The first one keeps its time, as a single one does. The others go before nobody, and count for no slot.
+    assert list(waiting.values_list(*columns)) == [
+        (name, at("10:00"), at("10:00"), False, []) for name in ("olt-2", "olt-3")
+    ]
+    queue_due_slots(at("10:02:40"), Config())
+    # What has not begun when its slot comes is the run of that slot.
+    slots = dict(waiting.values_list("olt__name", "slot"))
+    assert slots == {"olt-1": at("10:01"), "olt-2": at("10:02:40"), "olt-3": at("10:00")}
+    assert [len(owes) for owes in waiting.values_list("owes", flat=True)] == [1, 1, 0]
+
+
+def test_a_single_olt_and_nodes_that_ran_before_have_no_run_before_their_time() -> None:
+    add_olts("olt-1", "olt-2")
+    add_job("state", "olt-1", now=at("10:00"), interval="10m")
+    add_job("optics", "olt-1", "olt-2", enabled=False, interval="10m")
+    SnmpJobHost.objects.update(last_run_at=at("09:00"))
+    enable_jobs(["optics"], at("10:50"))
+    assert not Execution.objects.exists()
 
 
 def test_olts_that_are_enabled_at_once_are_spread_with_all_their_nodes() -> None:
@@ -263,7 +290,7 @@ def test_an_olt_is_not_detached_under_an_execution_that_runs_there() -> None:
     add_olts("olt-1", "olt-2")
     add_job("state", "olt-1", "olt-2")
     queue("state", "olt-1", State.RUNNING)
-    waiting = queue("state", "olt-2")
+    waiting = Execution.objects.get(olt__name="olt-2")
     with pytest.raises(CommandError, match="state runs on olt-1 now") as refused:
         detach("state", ["olt-1", "olt-2"], at("10:05"))
     assert refused.value.field == "olts"

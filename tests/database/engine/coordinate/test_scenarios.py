@@ -231,7 +231,7 @@ def test_a_part_of_the_step_that_fails_keeps_no_hour_from_being_closed(
     day.now = at("11:00:10")
     day.run()
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a row that nobody thought of")
 
     monkeypatch.setattr(coordinator, "handle_changes", fail)
