@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -253,7 +253,8 @@ def most_often_offline(where: Where, since: datetime, most: int = _MAX_RANKED) -
     # Of the columns of one index only, which is read instead of the events.
     counted = events.order_by().values("onu").annotate(times=Count("*"), last=Max("at"))
     worst = counted.filter(times__gt=1, onu__isnull=False).order_by("-times", "-last", "onu")
-    return [OfflineCount(*row) for row in worst.values_list("onu", "times", "last")[:most]]
+    found: Iterable[tuple[Any, int, datetime]] = worst.values_list("onu", "times", "last")[:most]
+    return [OfflineCount(*row) for row in found]
 
 
 def _olt_condition(where: Where) -> dict[str, object]:
