@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -228,16 +228,33 @@ def weakest_ids(where: Where, most: int = _MAX_RANKED) -> list[int]:
     return list(powered.order_by("power", "id").values_list("id", flat=True)[:most])
 
 
+class OfflineCount(NamedTuple):
+    onu_id: int
+    times: int
+    last: datetime
+
+
 def flapping(where: Where, since: datetime, most: int = _MAX_RANKED) -> list[Flapping]:
     """Return the ONUs that went offline most often, and more than once."""
+    return flapping_onus(most_often_offline(where, since, most))
+
+
+def flapping_onus(counts: Sequence[OfflineCount]) -> list[Flapping]:
+    """Return the ONUs of these counts, in their order; those that are gone are left out."""
+    onus = _with_olt(Onu.objects.all()).in_bulk([each.onu_id for each in counts])
+    return [Flapping(onus[each.onu_id], each.times, each.last) for each in counts if each.onu_id in onus]
+
+
+def most_often_offline(where: Where, since: datetime, most: int = _MAX_RANKED) -> list[OfflineCount]:
+    """Count how often ONUs went offline, of those that did most often, and more than once."""
     events = OnuEvent.objects.filter(kind=EventKind.OFFLINE, at__gte=since, **_olt_condition(where))
     if where.olt_id is not None and where.port:
         events = events.filter(place__startswith=f"{where.port}:")
     # Of the columns of one index only, which is read instead of the events.
     counted = events.order_by().values("onu").annotate(times=Count("*"), last=Max("at"))
-    worst = list(counted.filter(times__gt=1, onu__isnull=False).order_by("-times", "-last", "onu")[:most])
-    onus = _with_olt(Onu.objects.all()).in_bulk([row["onu"] for row in worst])
-    return [Flapping(onus[row["onu"]], row["times"], row["last"]) for row in worst if row["onu"] in onus]
+    worst = counted.filter(times__gt=1, onu__isnull=False).order_by("-times", "-last", "onu")
+    found: Iterable[tuple[Any, int, datetime]] = worst.values_list("onu", "times", "last")[:most]
+    return [OfflineCount(*row) for row in found]
 
 
 def _olt_condition(where: Where) -> dict[str, object]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
@@ -19,7 +19,13 @@ from django.views.decorators.http import require_safe
 from facho.apps.chassis.models import Unprovisioned
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.selectors import Where, flapping, onus_in_order, weakest_ids
+from facho.apps.discovery.selectors import (
+    Where,
+    flapping_onus,
+    most_often_offline,
+    onus_in_order,
+    weakest_ids,
+)
 from facho.apps.executions.models import OPEN, Execution
 from facho.apps.hosts.models import Olt
 from facho.config import current
@@ -37,7 +43,7 @@ from facho.web.words.facts import fact_name, fact_value, sort_facts
 
 _MOST_WAITING: Final = 500
 _RANKED_EVERY: Final = timedelta(minutes=1)
-_rankings: Final = AnswerCache("facho.weakest")
+_rankings: Final = AnswerCache("facho.worst")
 BY_POWER: Final = "power"
 BY_FLAPS: Final = "flaps"
 _WORST_DAYS: Final = (1, 7)
@@ -115,25 +121,30 @@ def parse_worst_query(given: Mapping[str, str]) -> WorstQuery:
 
 
 class Ranking(NamedTuple):
-    """The ids of the worst ONUs, and when they were chosen."""
+    """The worst ONUs, and when they were chosen: ids of the weakest, or counts of those that flap."""
 
-    ids: Sequence[int]
+    worst: Sequence[Any]
     at: datetime
 
 
-def rank_weakest(where: Where, now: datetime) -> Ranking:
-    """Return the weakest ONUs. Everywhere or at a site they are chosen once a minute, for everybody.
+def rank_onus(query: WorstQuery, now: datetime) -> Ranking:
+    """Return the worst ONUs. Everywhere or at a site they are chosen once a minute, for everybody.
 
-    Then the power of every weak ONU is read, and with a million ONUs that takes longer than a page may.
+    Then the power of every weak ONU is read, or every event of a week is counted. With a million ONUs that
+    takes longer than a page may.
     """
 
     def rank() -> Ranking:
-        return Ranking(weakest_ids(where), now)
+        if query.by == BY_POWER:
+            return Ranking(weakest_ids(query.where), now)
+        return Ranking(most_often_offline(query.where, now - timedelta(days=query.days)), now)
 
-    if where.olt_id is not None:
+    if query.where.olt_id is not None:
         return rank()
+    # A hash, because the name of a site may have characters that names of answers may not.
+    name = hashlib.sha256(f"{query.by} {query.days} {query.where.site}".encode()).hexdigest()
     try:
-        return _rankings.get(hashlib.sha256(where.site.encode()).hexdigest(), _RANKED_EVERY, rank)
+        return _rankings.get(name, _RANKED_EVERY, rank)
     except AnswerBusy:
         raise database_too_slow() from None
 
@@ -146,7 +157,7 @@ def worst(request: HttpRequest) -> HttpResponse:
     query, now = parse_worst_query(request.GET), database_now()
     olts = list(Olt.objects.order_by("site", "name").values_list("id", "name", "site"))
     by_power = query.by == BY_POWER
-    ranking = rank_weakest(query.where, now) if by_power else None
+    ranking = rank_onus(query, now)
     return render_page(
         request,
         "onus/worst.html",
@@ -155,9 +166,9 @@ def worst(request: HttpRequest) -> HttpResponse:
         now=now,
         olts=olts,
         sites=sorted({site for _id, _name, site in olts if site}),
-        weak=() if ranking is None else onus_in_order(ranking.ids),
-        ranked_at=None if ranking is None or ranking.at == now else ranking.at,
-        flapping=() if by_power else flapping(query.where, now - timedelta(days=query.days)),
+        weak=onus_in_order(ranking.worst) if by_power else (),
+        flapping=() if by_power else flapping_onus(ranking.worst),
+        ranked_at=None if ranking.at == now else ranking.at,
         days=_WORST_DAYS,
         limit=current().optical_weak,
     )

@@ -133,6 +133,25 @@ def test_the_weakest_of_all_are_chosen_once_a_minute_and_the_page_tells_when(vie
     assert viewer.get("/onus/worst/").context["weak"] == [later, weak]
 
 
+def test_those_that_flap_most_of_all_are_counted_once_a_minute(viewer: Client) -> None:
+    onu = make(an_olt(), 1)
+    path = "/onus/worst/?by=flaps&days=7"
+
+    def times() -> list[int]:
+        return [each.times for each in viewer.get(path).context["flapping"]]
+
+    for _ in range(2):
+        happened(onu, EventKind.OFFLINE, database_now())
+    assert times() == [2]
+    happened(onu, EventKind.OFFLINE, database_now())
+    assert times() == [2]
+    assert viewer.get(path).context["ranked_at"] is not None
+    # Each period has its own.
+    assert viewer.get("/onus/worst/?by=flaps").context["flapping"][0].times == 3
+    cache.clear()
+    assert times() == [3]
+
+
 def test_the_worst_by_flapping_went_offline_most_often() -> None:
     olt = an_olt()
     often, twice, once = (make(olt, number) for number in (1, 2, 3))
