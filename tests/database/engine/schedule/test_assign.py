@@ -1,6 +1,7 @@
 """Who gets the free pollers."""
 
 from datetime import timedelta
+from random import Random
 
 import pytest
 
@@ -9,6 +10,7 @@ from facho.apps.zabbix_pollers.models import Worker
 from facho.apps.zabbix_pollers.store import register_worker, update_heartbeat
 from facho.config import Config
 from facho.core.pool import DEFAULT, HIGH_PRIORITY, RETRY
+from facho.engine.schedule import assign
 from facho.engine.schedule.assign import claim_execution, claim_executions
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
@@ -167,3 +169,25 @@ def test_an_olt_that_a_person_waits_for_is_left_to_that_person() -> None:
     )
     assert claim_executions(NOW, CONFIG) == []
     assert claim_execution(by_hand.id, NOW, CONFIG)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_reading_only_the_first_of_a_long_queue_chooses_as_reading_all_of_it(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = Random(seed)
+    Worker.objects.update(pollers=chance.choice((1, 3, 6)), queues=chance.choice(("", DEFAULT)))
+    olts = [make_olt() for _ in range(8)]
+    jobs = [
+        make_job(interval=chance.choice((2, 60, 300)), priority=chance.choice((40, 60))) for _ in range(4)
+    ]
+    for olt in olts:
+        for job in chance.sample(jobs, chance.randint(0, 4)):
+            slot = NOW - timedelta(seconds=chance.choice((0, 1, 3, 7, 9, 200)))
+            attempt, run_now = chance.choice((0, 0, 0, 1)), chance.random() < 0.1
+            make_execution(make_node(olt, job), slot, attempt=attempt, run_now=run_now)
+    whole = assign._choose_among(assign._ALL, NOW, CONFIG, None)
+    assert whole is not None
+    for first in (1, 2, 5):
+        monkeypatch.setattr(assign, "_FIRST", first)
+        assert assign._choose(NOW, CONFIG, None).ids == whole.ids
