@@ -27,7 +27,7 @@ from bench.harness import (
     run_benchmark,
     table_of_numbers,
 )
-from bench.nodes import create_olts_and_jobs
+from bench.nodes import create_olts_and_jobs, delete_first_runs
 from bench.private_system import private_system, running_engine, server_cpu_s
 from bench.snmp import bulkwalk_cpu_s, has_program
 from bench.walker import COMMUNITY
@@ -199,6 +199,7 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
         note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:
             create_olts_and_jobs(fleet.addresses, JOBS)
+            delete_first_runs()
             return _measure(work, config, fleet, note)
 
 

@@ -44,10 +44,9 @@ def spread_slots(first: datetime) -> None:
     Runs that new nodes were given at once are not measured.
     """
     from facho.apps.db.sql import update_rows
-    from facho.apps.executions.models import Execution, State
     from facho.apps.snmp_jobs.models import SnmpJobHost
 
-    Execution.objects.filter(state=State.WAITING).delete()
+    delete_first_runs()
     nodes: dict[int, list[int]] = defaultdict(list)
     for node, olt in SnmpJobHost.objects.order_by("id").values_list("id", "olt_id"):
         nodes[olt].append(node)
@@ -64,6 +63,13 @@ def spread_slots(first: datetime) -> None:
         ["next_run_at"],
         [(node, first + number * apart) for number, pair in enumerate(pairs) for node in pair],
     )
+
+
+def delete_first_runs() -> None:
+    """Delete the runs that new nodes were given at once, where only slots are measured."""
+    from facho.apps.executions.models import Execution, State
+
+    Execution.objects.filter(state=State.WAITING).delete()
 
 
 def create_olts(addresses: Sequence[tuple[str, int]]) -> list[str]:
