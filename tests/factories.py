@@ -102,6 +102,11 @@ def add_job(
     return create_job(new, at("10:00") if now is None else now)
 
 
+def delete_first_runs() -> None:
+    """Delete the runs that nodes were given at once because they were attached together."""
+    Execution.objects.filter(state=State.WAITING).delete()
+
+
 def node_of(job: str, olt: str) -> SnmpJobHost:
     return SnmpJobHost.objects.get(job__name=job, olt__name=olt)
 

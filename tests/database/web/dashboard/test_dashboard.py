@@ -28,7 +28,7 @@ from facho.web.components import shared_part
 from facho.web.dashboard.data import LiveData, OverviewData, read_live, read_overview
 from facho.web.words.executions import wait_reason
 from tests.api_clients import person
-from tests.factories import add_job, add_olts, know_brands, node_of, queue
+from tests.factories import add_job, add_olts, delete_first_runs, know_brands, node_of, queue
 from tests.sample_rows import NOW, fill
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +69,7 @@ def two_jobs_on(*olts: str) -> None:
     add_olts(*olts)
     add_job("state", *olts)
     add_job("discovery", *olts, kind="discovery", facts=())
+    delete_first_runs()
 
 
 def due(job: str, olt: str, seconds_ago: float = 10, **columns: Any) -> Execution:
