@@ -16,7 +16,7 @@ from facho.config import current
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.coordinate.quota_hours import close_quota_hours
 from facho.engine.events.sender import Sender
-from facho.engine.process.loops import run_step
+from facho.engine.process.loops import CoalescedCalls, run_step
 from facho.engine.schedule.scheduler import scheduler_step
 from facho.engine.upkeep.housekeeping import run_housekeeping
 from facho.engine.upkeep.retention import clean_logs
@@ -25,6 +25,8 @@ backend = CeleryBackend(app)
 _jumps: Final = ClockJumpDetector()
 _coordinating: Final = threading.Lock()
 _notifying: Final = threading.Lock()
+# With a long queue a claim takes longer than many an execution: those that end meanwhile share the next one.
+_claims: Final = CoalescedCalls()
 
 
 @app.task(name=celery_names.EXECUTE)
@@ -47,7 +49,7 @@ def zabbix_scheduler_loop_task() -> None:
 
 
 def _assign() -> None:
-    run_step("assign", lambda: backend.assign(database_now(), current()))
+    _claims.run(lambda: run_step("assign", lambda: backend.assign(database_now(), current())))
 
 
 @app.task(name=celery_names.COORDINATOR_STEP)

@@ -60,6 +60,29 @@ def run_step(name: str, step: Callable[[], object], **ids: int) -> bool:
     return True
 
 
+class CoalescedCalls:
+    """Runs calls of several threads that do the same one at a time, and leaves out those that are not needed.
+
+    A call that has not begun does the work of every thread that asks for one meanwhile: those return at once.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._turn = threading.Lock()
+        self._is_next_waiting = False
+
+    def run(self, call: Callable[[], object]) -> None:
+        with self._guard:
+            if self._is_next_waiting:
+                return
+            self._is_next_waiting = True
+        with self._turn:
+            # From here on a new request needs a call of its own: this one may have read already.
+            with self._guard:
+                self._is_next_waiting = False
+            call()
+
+
 class StepFailures:
     """Runs every part of a step, and raises the first failure after all of them."""
 
