@@ -74,6 +74,9 @@ bench: setup ## Run all benchmarks, the long tests and the fuzzers
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench coordinator --database-url {url}
 	@$(BIN)/python -m bench forecast
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench workers --database-url {url} --broker-url {broker}
+	@$(BIN)/python -m bench million --onus 100000 --olts 25 --minutes 2
+	@$(BIN)/python -m tests.services postgres --set shared_buffers=2GB --set max_wal_size=8GB -- \
+		$(BIN)/python -m bench million --database-url {url} --broker-url {broker}
 	@$(BIN)/python -m bench history
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench history --database-url {url}
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench web --database-url {url}
