@@ -103,7 +103,7 @@ _Split = Callable[[bytes], tuple[bytes, list[Value]]]
 
 
 class _NamesAlike(NamedTuple):
-    """What is around the suffix in the names of a row, when all names have the same size.
+    """The octets before and after the suffix in the names of a row, when all names have the same size.
 
     `suffix.join(request)` is the row with all its columns, so that a row costs one call. `names` is the same
     with tag, length and name only.

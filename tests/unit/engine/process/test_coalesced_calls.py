@@ -3,6 +3,7 @@
 import threading
 
 from facho.engine.process.loops import CoalescedCalls
+from tests.waiting import wait_until
 
 
 def test_those_that_ask_while_one_runs_share_the_next_call() -> None:
@@ -20,8 +21,7 @@ def test_those_that_ask_while_one_runs_share_the_next_call() -> None:
     second = threading.Thread(target=calls.run, args=(call,))
     second.start()
     # The second one waits for its turn; whoever asks now is served by it, and does not wait.
-    while not calls._is_next_waiting:
-        pass
+    wait_until(lambda: calls._is_next_waiting)
     calls.run(call)
     calls.run(call)
     assert made == [0]
