@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from facho.config import Config
 
 PEER: Final = "snmpbulkwalk"
-PEER_COMMAND: Final = (
-    PEER, "-v2c", "-c", COMMUNITY, "-m", "", "-M", "", "-Cr50", "-OQn", "-t", "10"
-)  # fmt: skip
+PEER_COMMAND: Final = (PEER, "-v2c", "-c", COMMUNITY, "-m", "", "-M", "", "-OQn", "-t", "10")
 # As facho asks for them: serial, description and state to discover; then state, cause and distance.
 COLUMNS: Final = tuple(
     f"1.3.6.1.4.1.2011.6.128.1.1.2.{column}"
     for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.15", "46.1.24", "46.1.20")
 )
+# What facho asks an OLT for that bears it, by default.
+DEFAULT_REPETITIONS: Final = 200
 # Never due by itself during a benchmark.
 _INTERVAL: Final = "24h"
 JOBS: Final = (
@@ -75,8 +75,8 @@ class Work:
     onus: int = 4096
     rounds: int = 5
     pollers: int = 10
-    # Rows that facho asks for in one request, at most; the peer always asks for 50.
-    repetitions: int = 50
+    # Rows of a request, of facho and of the peer.
+    repetitions: int = DEFAULT_REPETITIONS
 
     @property
     def columns(self) -> int:
@@ -146,7 +146,7 @@ class Result:
         work = self.work
         table = table_of_numbers(
             f"{work.olts} OLTs, {work.columns} columns of {work.onus:,} ONUs, {work.rounds} rounds, "
-            f"{self.database}",
+            f"{work.repetitions} rows a request, {self.database}",
             "what",
             "values per CPU-second",
             "CPU-seconds",
@@ -180,8 +180,8 @@ def collect(
     onus: Annotated[int, typer.Option(min=1, help="ONUs of each.")] = 4096,
     rounds: Annotated[int, typer.Option(min=1, help="Collections after the first.")] = 5,
     repetitions: Annotated[
-        int, typer.Option(min=1, help="Rows that facho asks for in one request; snmpbulkwalk asks for 50.")
-    ] = 50,
+        int, typer.Option(min=1, help="Rows of a request, of facho and of snmpbulkwalk.")
+    ] = DEFAULT_REPETITIONS,
     pollers: Pollers = 10,
     database_url: DatabaseUrl = "",
     as_json: AsJson = False,
@@ -215,7 +215,8 @@ def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Res
         for number in range(work.rounds):
             note(f"round {number + 1} of {work.rounds}: {PEER}")
             if peers is not None:
-                peers.append(bulkwalk_cpu_s(PEER_COMMAND, fleet.addresses, COLUMNS))
+                command = (*PEER_COMMAND, f"-Cr{work.repetitions}")
+                peers.append(bulkwalk_cpu_s(command, fleet.addresses, COLUMNS))
             _change_a_port(fleet, number)
             note(f"round {number + 1} of {work.rounds}: facho")
             repeated.append(collector.collect_all())

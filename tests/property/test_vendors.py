@@ -327,3 +327,24 @@ def _mistakes(text: str) -> list[Mistake]:
     except BadProfile as error:
         return error.mistakes
     return []
+
+
+_SERIALS = st.one_of(
+    st.binary(min_size=8, max_size=8),
+    st.builds(bytes.__add__, st.sampled_from((b"HWTC", b"ZTEG")), st.binary(min_size=4, max_size=4)),
+    st.sampled_from(
+        (b"HWTC1234ABCD", b"48575443 1234ABCD", bytes(8), b"", None, 7, Missing.NO_SUCH_INSTANCE)
+    ),
+)
+
+
+@given(st.lists(_SERIALS, max_size=6))
+def test_serials_are_read_together_as_one_by_one(raw: list[object]) -> None:
+    reader = compile_rule(FACTS[Entity.ONU]["serial"], Rule())
+    expected: list[object] | None = None
+    with suppress(BadValue):
+        expected = [reader.one(each) for each in raw]
+    together: list[object] | None = None
+    with suppress(BadValue):
+        together = reader.all(raw)
+    assert together == expected

@@ -76,6 +76,8 @@ def compile_rule(fact: Fact, rule: Rule) -> Reader:
             return _cached(_word(rule.enum, rule.no_value))
         case Kind.TEXT:
             return _text(rule)
+        case Kind.SERIAL if not (rule.no_value or rule.fits or rule.after):
+            return Reader(rules.serial, rules.serials)
         case Kind.SERIAL:
             return _each(_skip_markers(_read_fitting(rule, _read_after_mark(rule, rules.serial)), rule))
         case Kind.MAC:
@@ -346,6 +348,21 @@ def serial(raw: object) -> str | None:
         return _serial_of_text(raw)
     head = raw[:4]
     return head.decode() + raw[4:].hex().upper() if head.isalnum() else _odd_serial(raw)
+
+
+def serials(values: Collection[object]) -> list[object]:
+    """Return many serials, quickly where all of them are eight octets that begin with four letters."""
+    try:
+        octets = b"".join(values)  # type: ignore[arg-type]
+    except TypeError:
+        return list(map(serial, values))
+    # Each serial is two words of hexadecimal digits. The first one, of the vendor, is the same in many.
+    words = octets.hex(" ", 4).upper().split(" ")
+    vendors = {word: bytes.fromhex(word) for word in set(words[::2])}
+    if set(map(len, values)) != {SERIAL_OCTETS} or not all(map(bytes.isalnum, vendors.values())):  # type: ignore[arg-type]
+        return list(map(serial, values))
+    letters = {word: vendor.decode() for word, vendor in vendors.items()}
+    return list(map(str.__add__, map(letters.__getitem__, words[::2]), words[1::2]))
 
 
 def _odd_serial(raw: bytes) -> str | None:
