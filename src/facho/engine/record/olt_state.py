@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from facho.apps.chassis.selectors import known_kinds
@@ -159,13 +159,11 @@ def load_inventory(olt_id: int) -> Inventory:
 def confirm_missing(collection: Collection, profile: Profile, load: Callable[[], Inventory]) -> set[str]:
     """Return the OIDs that were asked for and that the OLT does not have.
 
-    `load` is called only if some column was empty, because it costs queries.
+    `load` is called only if some column was empty that may be missing, because it costs queries.
     """
-    if not any(part.missing_columns for part in collection.parts):
-        return set()
     if collection.uptime_s is not None and collection.uptime_s < _STARTUP_S:
         return set()
-    inventory = load()
+    inventory = cache(load)
     return {
         oid
         for part in collection.parts
@@ -180,11 +178,14 @@ def _tables(oid: str, part: PartResult, profile: Profile) -> Iterator[Table]:
             yield from tables_of(profile).get(column.read_as, ())
 
 
-def _lacks_table(part: PartResult, table: Table, inventory: Inventory) -> bool:
+def _lacks_table(part: PartResult, table: Table, inventory: Callable[[], Inventory]) -> bool:
     if table.entity is Entity.ONU:
-        return _is_empty_for_good(part, _count_onus(table.technology, inventory), table.technology)
+        if part.part.kind == JobKind.DISCOVERY and _has_rows(part, table.technology):
+            # It found ONUs of this table, so the OLT has it, though this column of it is empty.
+            return False
+        return _is_empty_for_good(part, _count_onus(table.technology, inventory()), table.technology)
     # If the OLT had ports and now sends none at all, their board is away.
-    return table.entity.value not in inventory.kinds or (
+    return table.entity.value not in inventory().kinds or (
         part.decoded is not None and len(part.decoded[table.entity]) > 0
     )
 

@@ -107,3 +107,16 @@ def test_a_discovery_always_asks_for_what_recognises_onus_that_were_found() -> N
 
 def replace_census(**counts: int) -> Census:
     return ALL_ONLINE._replace(**counts)
+
+
+def test_a_discovery_that_found_onus_does_not_count_those_that_are_stored() -> None:
+    part = Part(
+        1, "job", "discovery", "discovery", (), (AskedColumn(GPON_DISTANCE, GPON_DISTANCE, GPON_DISTANCE),)
+    )
+    decoded = Decoder(HUAWEI).decode({GPON_STATE: {ONU: 1}})
+    found = PartResult(part, PartState.SUCCESS, decoded=decoded, missing_columns=frozenset({GPON_DISTANCE}))
+    assert confirm_missing(Collection([found], uptime_s=HOUR_S), HUAWEI, _must_not_be_called) == set()
+
+
+def _must_not_be_called() -> Inventory:
+    raise AssertionError
