@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final, NamedTuple
 
-from django.db.models import Count, F, Q
+from django.db.models import F
 
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
 from facho.apps.db import sql
-from facho.apps.discovery.models import Onu, Presence
+from facho.apps.discovery.models import Presence
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key
 
@@ -132,19 +133,24 @@ def unprovisioned_onus(olt: Olt | None = None) -> Iterator[UnprovisionedRow]:
 
 def onus_by_port(olt_ids: Collection[int]) -> dict[int, dict[str, PortCount]]:
     """Count the ONUs that are there now, by OLT and the place of the port, in one query."""
-    onus = Onu.objects.filter(
-        olt__in=olt_ids, presence=Presence.PRESENT, address__isnull=False, port__isnull=False
-    )
-    rows = (
-        onus.order_by()
-        .values_list("olt_id", "frame", "slot", "port")
-        .annotate(known=Count("id"), online=Count("id", filter=Q(state="online")))
-    )
+    rows = sql.fetch_prepared(_by_port_statement(), [sql.db_list(sorted(olt_ids))])
     found: dict[int, dict[str, PortCount]] = {}
     for olt_id, frame, slot, port, known, online in rows:
         key = Key(frame, slot, port)
         found.setdefault(olt_id, {})[str(key)] = PortCount(key, known, online)
     return found
+
+
+@cache
+def _by_port_statement() -> str:
+    return _BY_PORT.format(sql.is_one_of("olt_id"))
+
+
+_BY_PORT: Final = (
+    "SELECT olt_id, frame, slot, port, COUNT(*), COUNT(CASE WHEN state = 'online' THEN 1 END)"  # noqa: S608
+    f" FROM onu_data WHERE {{}} AND presence = '{Presence.PRESENT.value}'"
+    " AND address IS NOT NULL AND port IS NOT NULL GROUP BY olt_id, frame, slot, port"
+)
 
 
 def _order(numbers: Iterable[int | str | None]) -> tuple[int, ...]:
