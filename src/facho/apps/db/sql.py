@@ -186,10 +186,21 @@ def parse_time(moment: Any) -> datetime:
 
 
 def json_functions() -> dict[str, str]:
-    """Return the names of the functions that make a JSON array of rows (`array`) and of values (`row`)."""
+    """Return the names of the functions that make a JSON array of rows (`array`) and of values (`row`).
+
+    `nested` is for an array that a subquery returns: SQLite would take it for a text.
+    """
     if connection.vendor == "postgresql":
-        return {"array": "jsonb_agg", "row": "jsonb_build_array"}
-    return {"array": "json_group_array", "row": "json_array"}
+        return {"array": "jsonb_agg", "row": "jsonb_build_array", "nested": ""}
+    return {"array": "json_group_array", "row": "json_array", "nested": "json"}
+
+
+def indexed_by(index: str) -> str:
+    """Return what makes SQLite use this index, or refuse the statement: without statistics it guesses badly.
+
+    A server needs no such word, and has none.
+    """
+    return f"INDEXED BY {index}" if _is_sqlite() else ""
 
 
 def greatest() -> str:

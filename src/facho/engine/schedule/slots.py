@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from django.db import IntegrityError
-from django.db.models.functions import Coalesce
+from django.db.models import Value
+from django.db.models.functions import Coalesce, Greatest
 
 from facho.apps.db import sql
 from facho.apps.db.sql import insert_rows, update_rows
@@ -114,6 +115,7 @@ class _DueNode(NamedTuple):
     olt_id: int
     next_run_at: datetime
     interval_s: int
+    priority: int
     kind: str
     suspended: Reason
     olt_suspended: Reason
@@ -138,6 +140,7 @@ def _lock_due_nodes(now: datetime, *, only: int | None = None) -> list[_DueNode]
             "olt_id",
             "next_run_at",
             Coalesce("interval_s", "job__interval_s"),
+            Coalesce("priority", "job__priority"),
             "job__kind",
             "suspended_reason",
             "olt__suspended_reason",
@@ -238,7 +241,9 @@ def _decide(
     return fate_of_slot(node, unfinished.get(row.node_id))
 
 
-_EXECUTION_FIELDS: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt", "owes")
+_EXECUTION_FIELDS: Final = (
+    "node", "olt", "trigger", "slot", "not_before", "queued_at", "priority", "attempt", "owes"
+)  # fmt: skip
 
 
 def _execution_row(
@@ -246,7 +251,7 @@ def _execution_row(
 ) -> tuple[Any, ...]:
     """Return the values of _EXECUTION_FIELDS."""
     trigger = Trigger.RETRY if attempt else Trigger.SCHEDULE
-    return row.node_id, row.olt_id, trigger.value, slot, slot, now, attempt, owes
+    return row.node_id, row.olt_id, trigger.value, slot, slot, now, row.priority, attempt, owes
 
 
 def _fail_replaced_retries(fates: _Fates, now: datetime, config: Config) -> None:
@@ -275,7 +280,10 @@ def _adopt_waiting(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:
 
 def _try_to_adopt(execution_id: int, slot: datetime, owes: tuple[Owed, ...], now: datetime) -> bool:
     waiting = Execution.objects.filter(id=execution_id, state=State.WAITING)
-    return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now, owes=owes))
+    since = Greatest("not_before", Value(slot))
+    return bool(
+        waiting.update(trigger=Trigger.SCHEDULE, slot=slot, not_before=since, queued_at=now, owes=owes)
+    )
 
 
 def _missed_slots(fates: _Fates, closed: _ClosedTimes) -> Iterable[SkippedSlots]:
