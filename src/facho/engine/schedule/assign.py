@@ -7,6 +7,7 @@ queued again when its reservation expires.
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -34,6 +35,7 @@ from facho.core.pool import (
 # only if the first do not settle who is next.
 _ALL: Final = 2**31 - 1
 _FIRST: Final = (32, 512, _ALL)
+_one_claim: Final = threading.Lock()
 
 
 def claim_executions(now: datetime | None, config: Config, *, at_most: int | None = None) -> list[int]:
@@ -68,14 +70,16 @@ def claim_with_queues(now: datetime | None, config: Config, *, at_most: int | No
 def _claim_embedded(now: datetime, config: Config, at_most: int | None) -> list[Waiting]:
     """Choose before the transaction, so that nobody waits for it.
 
-    What another process has claimed meanwhile is left out, and waits for the next claim.
+    What another process has claimed meanwhile is left out, and waits for the next claim. The threads of one
+    process take turns instead.
     """
-    chosen = _choose(now, config, at_most)
-    if not chosen.executions:
-        return []
-    values = [sql.db_time(now + config.lease), sql.db_list(chosen.ids), chosen.active, sql.db_time(now)]
-    with sql.write_transaction():
-        claimed = {row[0] for row in sql.fetch_prepared(_reserve_statement() + _UNLESS_CLAIMED, values)}
+    with _one_claim:
+        chosen = _choose(now, config, at_most)
+        if not chosen.executions:
+            return []
+        values = [sql.db_time(now + config.lease), sql.db_list(chosen.ids), chosen.active, sql.db_time(now)]
+        with sql.write_transaction():
+            claimed = {row[0] for row in sql.fetch_prepared(_reserve_statement() + _UNLESS_CLAIMED, values)}
     return [each for each in chosen.executions if each.execution_id in claimed]
 
 

@@ -1,0 +1,45 @@
+"""Turns of the pollers of one process: few of them compute at a time, and the others wait.
+
+Threads share one interpreter. When ten of them compute at once, each of them gets it for half a millisecond
+in turn, and has to wait for it again after every statement: all ten end late, and together. With turns they
+end one after the other in the same time, and an execution that has ended is followed by the next one of its
+OLT at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+# More than one, since a thread that waits for a server does not compute.
+AT_ONCE: Final = 2
+
+
+class Turns:
+    """Used as a context by a thread that computes; `released` lends its turn to others while it waits."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._free = threading.Semaphore(at_once)
+        self._mine = threading.local()
+
+    def __enter__(self) -> None:
+        self._free.acquire()
+        self._mine.held = True
+
+    def __exit__(self, *_: object) -> None:
+        self._mine.held = False
+        self._free.release()
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Let others compute meanwhile. A thread that has no turn, as that of a command, needs none."""
+        if not getattr(self._mine, "held", False):
+            yield
+            return
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
