@@ -6,6 +6,7 @@ slot can be queued only once.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -167,7 +168,8 @@ def _queue_nodes(due: Sequence[_DueNode], now: datetime, config: Config) -> Queu
         for row, ahead in advanced
     ]
     owed = owed_by([row.node_id for row in due])
-    update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
+    next_runs = [(row.node_id, sql.db_time(ahead.next_run_at)) for row, ahead, _ in fates]
+    update_rows(SnmpJobHost, ["next_run_at"], next_runs, is_adapted=True)
     _fail_replaced_retries(fates, now, config)
     fates = _adopt_waiting(fates, owed, now)
     queued = [
@@ -175,7 +177,7 @@ def _queue_nodes(due: Sequence[_DueNode], now: datetime, config: Config) -> Queu
         for row, ahead, fate in fates
         if isinstance(fate, Queue)
     ]
-    insert_rows(Execution, _EXECUTION_FIELDS, queued)
+    insert_rows(Execution, _EXECUTION_FIELDS, queued, is_adapted=True)
     skipped = [*_missed_slots(fates, closed), *_skipped_slots(fates)]
     SkippedSlots.objects.bulk_create(skipped)
     count_skipped_slots(_skipped_ranges(skipped, owed), now, config)
@@ -249,9 +251,11 @@ _EXECUTION_FIELDS: Final = (
 def _execution_row(
     row: _DueNode, slot: datetime, attempt: int, owes: tuple[Owed, ...], now: datetime
 ) -> tuple[Any, ...]:
-    """Return the values of _EXECUTION_FIELDS."""
+    """Return the values of _EXECUTION_FIELDS, as the database takes them."""
     trigger = Trigger.RETRY if attempt else Trigger.SCHEDULE
-    return row.node_id, row.olt_id, trigger.value, slot, slot, now, row.priority, attempt, owes
+    at = sql.db_time(slot)
+    owed = json.dumps(owes)
+    return row.node_id, row.olt_id, trigger.value, at, at, sql.db_time(now), row.priority, attempt, owed
 
 
 def _fail_replaced_retries(fates: _Fates, now: datetime, config: Config) -> None:
