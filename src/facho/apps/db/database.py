@@ -229,11 +229,18 @@ def hold_lock(lock: AdvisoryLock) -> Iterator[None]:
         sql.fetch_rows("SELECT pg_advisory_unlock(%s)", [lock])
 
 
-def row_lock(table: str = "", *, skip_locked: bool = False) -> str:
-    """Return the end of a SELECT that locks its rows but not their keys: rows may still refer to them."""
+def row_lock(table: str = "", *, skip_locked: bool = False, whole: bool = False) -> str:
+    """Return the end of a SELECT that locks its rows but not their keys: rows may still refer to them.
+
+    `whole` locks the keys too, for rows that may be deleted.
+    """
     if connection.vendor != "postgresql":
         return ""
-    return " FOR NO KEY UPDATE" + (f" OF {table}" if table else "") + (" SKIP LOCKED" if skip_locked else "")
+    return (
+        (" FOR UPDATE" if whole else " FOR NO KEY UPDATE")
+        + (f" OF {table}" if table else "")
+        + (" SKIP LOCKED" if skip_locked else "")
+    )
 
 
 def limit_lock_waits(milliseconds: int) -> None:

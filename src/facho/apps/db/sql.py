@@ -17,7 +17,6 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
-from django.db.models.functions import Collate
 from django.utils.dateparse import parse_datetime
 
 from facho.apps.db.binary_arrays import Encode, binary_cursor, encode_columns, encoder_of
@@ -224,9 +223,9 @@ def db_list(values: Sequence[int]) -> Any:
     return json.dumps(values) if _is_sqlite() else list(values)
 
 
-def in_byte_order(column: str) -> Any:
+def byte_order(column: str) -> str:
     """Return an ordering as Python sorts text: a server's language has another idea of it."""
-    return Collate(column, "C") if connection.vendor == "postgresql" else column
+    return f'{column} COLLATE "C"' if connection.vendor == "postgresql" else column
 
 
 def update_rows(
