@@ -39,10 +39,13 @@ class CeleryBackend:
             return False
         return True
 
-    def assign(self, now: datetime, config: Config, *, keep: frozenset[str] = frozenset()) -> int | None:
+    def assign(
+        self, now: datetime | None, config: Config, *, keep: frozenset[str] = frozenset()
+    ) -> int | None:
         """Claim and submit. Return the first of these queues instead: the caller has a poller for it.
 
-        That saves a message, and the next execution of an OLT the way over the broker.
+        For no time, the server's is taken. What is kept saves a message, and the next execution of an OLT the
+        way over the broker.
         """
         claimed = claim_with_queues(now, config)
         kept = next((each for each in claimed if each.queue in keep), None)

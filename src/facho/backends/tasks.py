@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from facho.apps.db.database import ClockJumpDetector, database_now, release_connection
+from facho.apps.db.database import ClockJumpDetector, database_now, release_connection, time_for_statement
 from facho.backends import celery_names
 from facho.backends.celery_backend import CeleryBackend
 from facho.backends.celery_worker import poller
@@ -52,7 +52,7 @@ def _assign(keep: frozenset[str] = frozenset()) -> int | None:
     kept: list[int | None] = []
 
     def assign() -> None:
-        kept.append(backend.assign(database_now(), current(), keep=keep))
+        kept.append(backend.assign(time_for_statement(database_now), current(), keep=keep))
 
     _claims.run(lambda: run_step("assign", assign))
     return kept[0] if kept else None

@@ -55,7 +55,9 @@ class Execution(models.Model):
     # Never before the slot: since when it waits.
     not_before = models.DateTimeField(_("not before"))
     # That of the node, or of its job. Stored, so that an index has the queue in the order of claims.
-    priority = models.PositiveSmallIntegerField(_("priority"), default=HIGHEST_PRIORITY, editable=False)
+    priority = models.PositiveSmallIntegerField(
+        _("priority"), default=HIGHEST_PRIORITY, db_default=HIGHEST_PRIORITY, editable=False
+    )
     queued_at = models.DateTimeField(_("queued at"))
     started_at = models.DateTimeField(_("started at"), null=True)
     ended_at = models.DateTimeField(_("ended at"), null=True)

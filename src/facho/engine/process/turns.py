@@ -13,14 +13,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-# More than one, since a thread that waits for a server does not compute.
-AT_ONCE: Final = 2
+from facho.apps.db.database import is_embedded
+
+# One for the thread that writes, and one for another: SQLite has one writer at a time.
+_OF_EMBEDDED: Final = 2
+
+
+def turns_of(pollers: int) -> int:
+    """Return how many of the pollers of a process compute at a time.
+
+    Half of them with a server: a thread keeps its turn while it waits for a statement, and the others must be
+    able to use that time, however far away the server is.
+    """
+    return _OF_EMBEDDED if is_embedded() else max(_OF_EMBEDDED, pollers // 2)
 
 
 class Turns:
     """Used as a context by a thread that computes; `released` lends its turn to others while it waits."""
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
+    def __init__(self, at_once: int) -> None:
         self._free = threading.Semaphore(at_once)
         self._mine = threading.local()
 

@@ -39,7 +39,7 @@ from facho.engine.process.leases import (
     release_lease,
     start_execution,
 )
-from facho.engine.process.turns import Turns
+from facho.engine.process.turns import Turns, turns_of
 from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.record.recorder import record
 from facho.keys import KeyProblem
@@ -88,7 +88,7 @@ class SnmpTask:
     def __init__(self, snmp: SnmpLoop, turns: Turns | None = None) -> None:
         """`turns` are those of the pollers, if this is an execution of one: it gives up its turn to wait."""
         self._snmp = snmp
-        self._turns = turns or Turns()
+        self._turns = turns or Turns(1)
         self._lock = threading.Lock()
         self._cancelled = False
         self._current: Future[Any] | None = None
@@ -122,13 +122,14 @@ class Runtime:
     queues: frozenset[str] = frozenset(SNMP_QUEUES)
     # One poller at a time decodes: many at once would make every answer wait for the interpreter.
     decoding: threading.Lock = field(default_factory=threading.Lock)
-    turns: Turns = field(default_factory=Turns)
+    turns: Turns = field(init=False)
     # Set when the process stops: what is cancelled from then on is handed back.
     stopping: threading.Event = field(default_factory=threading.Event)
     leases: LeaseKeeper = field(init=False)
 
     def __post_init__(self) -> None:
         self.leases = LeaseKeeper(self.config, self.clock)
+        self.turns = Turns(turns_of(self.config.pollers))
 
 
 @dataclass(frozen=True, slots=True)

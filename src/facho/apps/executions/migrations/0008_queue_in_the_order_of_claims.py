@@ -24,7 +24,9 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="execution",
             name="priority",
-            field=models.PositiveSmallIntegerField(default=100, editable=False, verbose_name="priority"),
+            field=models.PositiveSmallIntegerField(
+                db_default=100, default=100, editable=False, verbose_name="priority"
+            ),
         ),
         migrations.RunPython(set_values_of_waiting, migrations.RunPython.noop),
         migrations.RemoveIndex(model_name="execution", name="snmp_executions_queue"),
