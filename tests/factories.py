@@ -74,6 +74,7 @@ def make_execution(
     columns.setdefault("trigger", Trigger.SCHEDULE)
     columns.setdefault("not_before", slot)
     columns.setdefault("queued_at", slot)
+    columns.setdefault("priority", node.priority or node.job.priority)
     if state in (State.PENDING, State.RUNNING):
         columns.setdefault("lease_expires_at", slot + timedelta(seconds=20))
     if state == State.RUNNING:
@@ -120,7 +121,8 @@ def next_run(job: str, olt: str) -> str | None:
 def queue(job: str, olt: str, state: State = State.WAITING, **columns: object) -> Execution:
     """An execution of the slot at 10:00."""
     node, slot = node_of(job, olt), at("10:00")
-    times = {"slot": slot, "not_before": slot, "queued_at": slot, **columns}
+    priority = node.priority or node.job.priority
+    times = {"slot": slot, "not_before": slot, "queued_at": slot, "priority": priority, **columns}
     return Execution.objects.create(node=node, olt=node.olt, state=state, **{"trigger": "schedule", **times})
 
 

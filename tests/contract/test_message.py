@@ -83,3 +83,22 @@ def test_what_no_broker_takes_waits_for_the_next_step(
 
     found = Execution.objects.values_list("state", "lease_expires_at").get(id=execution.id)
     assert found == (State.WAITING, None)
+
+
+def test_the_first_that_a_worker_claims_for_its_own_queues_needs_no_message(
+    node: SnmpJobHost, backend: CeleryBackend, own_redis: Redis
+) -> None:
+    now = database_now()
+    register_worker("somebody", 3, now)
+    urgent = make_execution(make_node(), now, run_now=True)
+    kept, sent = make_execution(node, now), make_execution(make_node(), now)
+
+    assert backend.assign(now, CONFIG, keep=frozenset({DEFAULT})) == kept.id
+
+    with own_redis.client() as client:
+        messages = [
+            json.loads(raw) for queue in (HIGH_PRIORITY, DEFAULT) for raw in client.lrange(queue, 0, -1)
+        ]
+    bodies = [json.loads(base64.b64decode(each["body"])) for each in messages]
+    assert [arguments for arguments, *_ in bodies] == [[urgent.id], [sent.id]]
+    assert not Execution.objects.filter(state=State.WAITING).exists()

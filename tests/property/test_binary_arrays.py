@@ -1,5 +1,6 @@
 """Columns as PostgreSQL's binary arrays, read back by psycopg's own reader of them."""
 
+import json
 from datetime import UTC
 from typing import Any
 
@@ -44,8 +45,18 @@ def test_an_array_is_read_as_the_values_that_were_written(
     assert read_array(name, encoded[0]) == values
 
 
+@often(100)
+@given(st.lists(st.none() | st.recursive(st.booleans() | st.integers() | TEXTS, st.lists)))
+def test_an_array_of_json_is_read_as_what_its_texts_say(values: list[Any]) -> None:
+    texts = [None if value is None else json.dumps(value) for value in values]
+    encoded = encode_columns([encoder_of("jsonb")], [texts])
+    assert encoded is not None
+    assert read_array("jsonb", encoded[0]) == values
+
+
 @pytest.mark.parametrize(
-    ("column", "values"), [("integer", [2**31]), ("integer", ["1"]), ("text", [1]), ("jsonb", ["{}"])]
+    ("column", "values"),
+    [("integer", [2**31]), ("integer", ["1"]), ("text", [1]), ("jsonb", [{}]), ("inet", ["::1"])],
 )
 def test_what_cannot_be_encoded_is_left_to_the_database(column: str, values: list[Any]) -> None:
     assert encode_columns([encoder_of(column)], [values]) is None

@@ -39,12 +39,22 @@ class CeleryBackend:
             return False
         return True
 
-    def assign(self, now: datetime, config: Config) -> None:
+    def assign(
+        self, now: datetime | None, config: Config, *, keep: frozenset[str] = frozenset()
+    ) -> int | None:
+        """Claim and submit. Return the first of these queues instead: the caller has a poller for it.
+
+        For no time, the server's is taken. What is kept saves a message, and the next execution of an OLT the
+        way over the broker.
+        """
         claimed = claim_with_queues(now, config)
-        sent = sum(1 for _ in takewhile(self._submit_claimed, claimed))
-        if sent < len(claimed):
+        kept = next((each for each in claimed if each.queue in keep), None)
+        others = [each for each in claimed if each is not kept]
+        sent = sum(1 for _ in takewhile(self._submit_claimed, others))
+        if sent < len(others):
             # Each of them would wait for the broker in vain.
-            return_to_queue(id__in=[each.execution_id for each in claimed[sent:]])
+            return_to_queue(id__in=[each.execution_id for each in others[sent:]])
+        return None if kept is None else kept.execution_id
 
     def _submit_claimed(self, claimed: Waiting) -> bool:
         return self.submit(claimed.execution_id, claimed.queue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -38,9 +38,14 @@ class Pollers:
         for number in range(count):
             self._free.put(number)
 
-    def run(self, execution_id: int) -> None:
-        number = self._free.get()
-        self._process.run(execution_id, number)
+    def run(self, execution_id: int, following: Callable[[frozenset[str]], int | None]) -> None:
+        """Run an execution, and those that `following` claims for this poller from its queues, in turn."""
+        runtime, number = self._process.runtime, self._free.get()
+        left: int | None = execution_id
+        with runtime.turns:
+            while left is not None:
+                self._process.run(left, number)
+                left = following(frozenset() if runtime.stopping.is_set() else runtime.queues)
         self._free.put(number)
 
     def drain(self, seconds: float) -> None:

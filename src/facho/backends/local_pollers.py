@@ -11,18 +11,24 @@ from functools import partial
 
 from django.db import connection
 
-from facho.apps.db.database import release_connection
+from facho.apps.db.database import release_connection, time_for_statement
 from facho.apps.executions.store import return_to_queue
 from facho.backends.poller_process import FINISH_SHARE, PollerProcess
 from facho.engine.process.loops import run_step
+from facho.engine.schedule.assign import claim_executions
 
 
 class LocalBackend:
-    """Pollers as threads of this process. `ended` is called whenever one of them is free again."""
+    """Pollers as threads of this process. `ended` is called whenever one of them is free again.
+
+    A poller whose execution has ended claims the next one itself: mostly it is that of the same OLT, which
+    would wait for two other threads to get their turn.
+    """
 
     def __init__(self, process: PollerProcess, ended: Callable[[], None]) -> None:
         self._process = process
         self._ended = ended
+        self._stopping = False
         self._messages: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._taken = 0
@@ -45,6 +51,7 @@ class LocalBackend:
             return len(self._threads) - self._taken
 
     def begin_stop(self) -> None:
+        self._stopping = True
         self._return_unstarted()
         for _ in self._threads:
             self._messages.put(None)
@@ -73,12 +80,28 @@ class LocalBackend:
 
     def _poll(self, number: int) -> None:
         while (message := self._messages.get()) is not None:
-            self._process.run(read_message(message), number)
+            execution_id: int | None = read_message(message)
+            with self._process.runtime.turns:
+                while execution_id is not None:
+                    self._process.run(execution_id, number)
+                    execution_id = self._claim_next()
             release_connection()
             with self._lock:
                 self._taken -= 1
             self._ended()
         connection.close()
+
+    def _claim_next(self) -> int | None:
+        """Return an execution that is claimed for this poller; None if none waits, or another failed."""
+        claimed: list[int] = []
+        runtime = self._process.runtime
+
+        def claim() -> None:
+            claimed.extend(claim_executions(time_for_statement(runtime.clock), runtime.config, at_most=1))
+
+        if not self._stopping:
+            run_step("assign", claim)
+        return claimed[0] if claimed else None
 
 
 def write_message(execution_id: int) -> str:

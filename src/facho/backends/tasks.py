@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from facho.apps.db.database import ClockJumpDetector, database_now, release_connection
+from facho.apps.db.database import ClockJumpDetector, database_now, release_connection, time_for_statement
 from facho.backends import celery_names
 from facho.backends.celery_backend import CeleryBackend
 from facho.backends.celery_worker import poller
@@ -32,8 +32,7 @@ _claims: Final = CoalescedCalls()
 @app.task(name=celery_names.EXECUTE)
 def execute_one(execution_id: int) -> None:
     """Run an execution, and claim the next one at once: for its OLT, or for the poller that is free now."""
-    poller().run(execution_id)
-    _assign()
+    poller().run(execution_id, _assign)
     release_connection()
 
 
@@ -48,8 +47,15 @@ def zabbix_scheduler_loop_task() -> None:
     _assign()
 
 
-def _assign() -> None:
-    _claims.run(lambda: run_step("assign", lambda: backend.assign(database_now(), current())))
+def _assign(keep: frozenset[str] = frozenset()) -> int | None:
+    """Claim for all workers; return an execution of one of these queues that this thread is to run."""
+    kept: list[int | None] = []
+
+    def assign() -> None:
+        kept.append(backend.assign(time_for_statement(database_now), current(), keep=keep))
+
+    _claims.run(lambda: run_step("assign", assign))
+    return kept[0] if kept else None
 
 
 @app.task(name=celery_names.COORDINATOR_STEP)

@@ -146,6 +146,20 @@ def decode_plan(start: datetime, data: Mapping[str, Any]) -> StoredPlan:
     return StoredPlan(tuple(entries), tuple(lost), quotas, all(each["sure"] for each in tasks.values()))
 
 
+def planned_times(
+    start: datetime, data: Mapping[str, Any], node_id: int, slot: datetime
+) -> tuple[datetime, datetime] | None:
+    """Return when the run of a slot is to start and to end, from the stored form.
+
+    Like looking for its key in the entries of `decode_plan`, which would decode all of them for one.
+    """
+    at = round((slot - start).total_seconds() * 1000)
+    for node, seconds, begin, end, *_ in data.get("entries", ()):
+        if node == node_id and round(seconds * 1000) == at:
+            return start + timedelta(seconds=begin), start + timedelta(seconds=end)
+    return None
+
+
 def continue_plan(before: StoredPlan, tasks: Iterable[Task], plan: Plan, now: datetime) -> StoredPlan:
     """Merge plans: what has begun stays as planned before, the rest is as planned now."""
     named = {task.node_id: task for task in tasks}

@@ -153,6 +153,8 @@ def decode_queues(word: str) -> frozenset[str]:
     return frozenset(word.split(",") if word else SNMP_QUEUES)
 
 
+# Of the reading of one ONU too, which has no job.
+HIGHEST_PRIORITY: Final = 100
 DEFAULT_PRIORITY: Final = {"discovery": 90, "walk": 60, "table": 60, "bulk": 60, "get": 40}
 
 _NONE: Final = timedelta(0)

@@ -34,6 +34,9 @@ _NUMBERS: Final = {
 _TEXT: Final = 25
 _VARCHAR: Final = 1043
 _TIME: Final = 1184
+_JSON: Final = 3802
+# The version of its format comes before the text.
+_JSON_VERSION: Final = "\x01"
 
 # The content of one array.
 Encode = Callable[[Sequence[Any]], bytes]
@@ -51,6 +54,8 @@ def encoder_of(column_type: str) -> Encode | None:
         return lambda values: _encode_texts(values, _TEXT)
     if column_type.startswith("varchar"):
         return lambda values: _encode_texts(values, _VARCHAR)
+    if column_type == "jsonb":
+        return lambda values: _encode_texts([value and _JSON_VERSION + value for value in values], _JSON)
     if column_type == "timestamp with time zone":
         return _encode_times
     return None

@@ -198,10 +198,22 @@ class AdvisoryLock(IntEnum):
     NOTIFICATIONS = 0xFAC48
 
 
-def lock_until_commit(lock: AdvisoryLock) -> None:
-    """Wait for the lock, and hold it until the current transaction ends."""
+def lock_until_commit(lock: AdvisoryLock, *, in_index_order: bool = False) -> None:
+    """Wait for the lock, and hold it until the current transaction ends.
+
+    `in_index_order` makes the transaction read ordered rows from an index instead of sorting them, by plans
+    that are made once: the server thinks that there are few, as there mostly are when it takes its
+    statistics, and would plan each time to find out.
+    """
     if connection.vendor == "postgresql":
-        sql.fetch_prepared("SELECT pg_advisory_xact_lock(%s)", [int(lock)])
+        sql.fetch_prepared(_LOCK + (_IN_INDEX_ORDER if in_index_order else ""), [int(lock)])
+
+
+_LOCK: Final = "SELECT pg_advisory_xact_lock(%s)"
+_IN_INDEX_ORDER: Final = (
+    ", set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true),"
+    " set_config('plan_cache_mode', 'force_generic_plan', true)"
+)
 
 
 @contextmanager
@@ -217,11 +229,18 @@ def hold_lock(lock: AdvisoryLock) -> Iterator[None]:
         sql.fetch_rows("SELECT pg_advisory_unlock(%s)", [lock])
 
 
-def row_lock(table: str = "", *, skip_locked: bool = False) -> str:
-    """Return the end of a SELECT that locks its rows but not their keys: rows may still refer to them."""
+def row_lock(table: str = "", *, skip_locked: bool = False, whole: bool = False) -> str:
+    """Return the end of a SELECT that locks its rows but not their keys: rows may still refer to them.
+
+    `whole` locks the keys too, for rows that may be deleted.
+    """
     if connection.vendor != "postgresql":
         return ""
-    return " FOR NO KEY UPDATE" + (f" OF {table}" if table else "") + (" SKIP LOCKED" if skip_locked else "")
+    return (
+        (" FOR UPDATE" if whole else " FOR NO KEY UPDATE")
+        + (f" OF {table}" if table else "")
+        + (" SKIP LOCKED" if skip_locked else "")
+    )
 
 
 def limit_lock_waits(milliseconds: int) -> None:

@@ -17,7 +17,6 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
-from django.db.models.functions import Collate
 from django.utils.dateparse import parse_datetime
 
 from facho.apps.db.binary_arrays import Encode, binary_cursor, encode_columns, encoder_of
@@ -186,10 +185,21 @@ def parse_time(moment: Any) -> datetime:
 
 
 def json_functions() -> dict[str, str]:
-    """Return the names of the functions that make a JSON array of rows (`array`) and of values (`row`)."""
+    """Return the names of the functions that make a JSON array of rows (`array`) and of values (`row`).
+
+    `nested` is for an array that a subquery returns: SQLite would take it for a text.
+    """
     if connection.vendor == "postgresql":
-        return {"array": "jsonb_agg", "row": "jsonb_build_array"}
-    return {"array": "json_group_array", "row": "json_array"}
+        return {"array": "jsonb_agg", "row": "jsonb_build_array", "nested": ""}
+    return {"array": "json_group_array", "row": "json_array", "nested": "json"}
+
+
+def indexed_by(index: str) -> str:
+    """Return what makes SQLite use this index, or refuse the statement: without statistics it guesses badly.
+
+    A server needs no such word, and has none.
+    """
+    return f"INDEXED BY {index}" if _is_sqlite() else ""
 
 
 def greatest() -> str:
@@ -213,9 +223,9 @@ def db_list(values: Sequence[int]) -> Any:
     return json.dumps(values) if _is_sqlite() else list(values)
 
 
-def in_byte_order(column: str) -> Any:
+def byte_order(column: str) -> str:
     """Return an ordering as Python sorts text: a server's language has another idea of it."""
-    return Collate(column, "C") if connection.vendor == "postgresql" else column
+    return f'{column} COLLATE "C"' if connection.vendor == "postgresql" else column
 
 
 def update_rows(

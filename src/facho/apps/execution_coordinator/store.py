@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from facho.apps.db import sql
+from facho.apps.db.database import row_lock
 from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import OltConfiguration, QuotaStatus, QuotaTracker
 from facho.core.changes import fingerprint
@@ -139,11 +140,13 @@ def _known_reasons(new: Iterable[TrackerKey]) -> Iterable[tuple[int, TrackerKey,
 
 def create_missing_trackers(pending: Mapping[TrackerKey, int], now: datetime) -> None:
     """Create trackers with these numbers of pending slots, where none exist."""
+    moment = sql.db_time(now)
+    times = {hour: (sql.db_time(hour.start), sql.db_time(hour.end)) for hour in {key.hour for key in pending}}
     rows = [
-        (key.olt_id, key.task_type, key.hour.start, key.hour.end, count, count, now, now)
+        (key.olt_id, key.task_type, *times[key.hour], count, count, moment, moment)
         for key, count in sorted(pending.items())
     ]
-    insert_rows(QuotaTracker, _MISSING, rows, unless_there=True)
+    insert_rows(QuotaTracker, _MISSING, rows, unless_there=True, is_adapted=True)
 
 
 _MISSING: Final = (
@@ -172,21 +175,17 @@ class Tracker:
 
 def lock_open_trackers(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -> list[Tracker]:
     """Lock the open trackers of the hours that begin then; None stands for all OLTs."""
-    trackers = QuotaTracker.objects.filter(period_start__in=list(hours), closed_at=None)
-    if olt_ids is not None:
-        trackers = trackers.filter(olt__in=olt_ids)
-    rows = (
-        trackers.order_by("olt_id", sql.in_byte_order("task_type"), "period_start")
-        .select_for_update()
-        .values_list(
-            "id", "olt_id", "task_type", "period_start", "period_end", "quota_completed", "quota_failed",
-            "quota_skipped", "quota_pending", "status", "reasons",
-        )
-    )  # fmt: skip
+    begins = list(map(sql.db_time, hours))
+    where = "" if olt_ids is None else f" AND {sql.is_one_of('olt_id')}"
+    statement = _OPEN_TRACKERS.format(
+        ", ".join(["%s"] * len(begins)), where, sql.byte_order("task_type"), row_lock(whole=True)
+    )
+    rows = sql.fetch_rows(statement, [*begins, *([] if olt_ids is None else [sql.db_list(olt_ids)])])
+    known: dict[Any, Hour] = {}
     return [
         Tracker(
             row_id,
-            TrackerKey(olt, task, Hour(start, end)),
+            TrackerKey(olt, task, _hour(known, start, end)),
             done,
             failed,
             skipped,
@@ -198,8 +197,22 @@ def lock_open_trackers(hours: Iterable[datetime], olt_ids: Sequence[int] | None 
     ]
 
 
-def _read(reasons: Iterable[Mapping[str, Any]]) -> tuple[LostSlots, ...]:
-    return tuple(map(LostSlots.from_json, reasons))
+_OPEN_TRACKERS: Final = (
+    "SELECT id, olt_id, task_type, period_start, period_end, quota_completed, quota_failed, quota_skipped,"
+    " quota_pending, status, reasons FROM quota_tracker WHERE closed_at IS NULL AND period_start IN ({}){}"
+    " ORDER BY olt_id, {}, period_start{}"
+)
+
+
+def _hour(known: dict[Any, Hour], start: Any, end: Any) -> Hour:
+    """Return the hour of a row. There are few hours in many rows, and SQLite's times are texts."""
+    if start not in known:
+        known[start] = Hour(sql.parse_time(start), sql.parse_time(end))
+    return known[start]
+
+
+def _read(reasons: str) -> tuple[LostSlots, ...]:
+    return () if reasons == "[]" else tuple(map(LostSlots.from_json, json.loads(reasons)))
 
 
 def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None:
@@ -207,7 +220,11 @@ def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None
     update_rows(
         QuotaTracker,
         ["quota_pending", "quota_required", "status", "updated_at"],
-        [(each.id, pending, each.ended + pending, status, now) for each, pending, status in rows],
+        [
+            (each.id, pending, each.ended + pending, str(status), sql.db_time(now))
+            for each, pending, status in rows
+        ],
+        is_adapted=True,
     )
 
 
@@ -219,11 +236,15 @@ def delete_trackers(trackers: Sequence[Tracker]) -> None:
 
 def close_trackers(trackers: Sequence[tuple[Tracker, QuotaStatus]], now: datetime) -> None:
     """Close trackers that have nothing pending."""
-    update_rows(
-        QuotaTracker,
-        ["status", "closed_at", "updated_at"],
-        [(each.id, status.value, now, now) for each, status in trackers],
-    )
+    by_status: dict[str, list[int]] = defaultdict(list)
+    for each, status in trackers:
+        by_status[status.value].append(each.id)
+    moment = sql.db_time(now)
+    for status_value, ids in by_status.items():
+        sql.execute(_CLOSE + sql.is_one_of("id"), [status_value, moment, moment, sql.db_list(ids)])
+
+
+_CLOSE: Final = "UPDATE quota_tracker SET status = %s, closed_at = %s, updated_at = %s WHERE "
 
 
 def mark_changed(olt_ids: Sequence[int]) -> None:

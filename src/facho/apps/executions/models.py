@@ -12,6 +12,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.delay import Why
+from facho.core.pool import HIGHEST_PRIORITY
 
 
 class State(models.TextChoices):
@@ -51,7 +52,12 @@ class Execution(models.Model):
     # A person asked for it to go first, also when it waited for its slot anyway.
     run_now = models.BooleanField(_("run now"), default=False)
     slot = models.DateTimeField(pgettext_lazy("grid", "slot"))
+    # Never before the slot: since when it waits.
     not_before = models.DateTimeField(_("not before"))
+    # That of the node, or of its job. Stored, so that an index has the queue in the order of claims.
+    priority = models.PositiveSmallIntegerField(
+        _("priority"), default=HIGHEST_PRIORITY, db_default=HIGHEST_PRIORITY, editable=False
+    )
     queued_at = models.DateTimeField(_("queued at"))
     started_at = models.DateTimeField(_("started at"), null=True)
     ended_at = models.DateTimeField(_("ended at"), null=True)
@@ -99,8 +105,16 @@ class Execution(models.Model):
             ),
         ]
         indexes: ClassVar = [
+            # The two orders of `core.pool.across_olts`: of what is delayed, and of what is not.
             models.Index(
-                fields=["not_before"], name="snmp_executions_queue", condition=Q(state=State.WAITING)
+                fields=["not_before", "-priority", "id"],
+                name="snmp_executions_delayed",
+                condition=Q(state=State.WAITING),
+            ),
+            models.Index(
+                fields=["-priority", "not_before", "id"],
+                name="snmp_executions_prompt",
+                condition=Q(state=State.WAITING),
             ),
             models.Index(
                 fields=["olt"], name="snmp_executions_olt_waiting", condition=Q(state=State.WAITING)

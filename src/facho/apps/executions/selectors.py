@@ -166,7 +166,7 @@ def _waiting() -> Iterator[Waiting]:
             "not_before",
             "run_now",
             Coalesce("node__interval_s", "node__job__interval_s", 60),
-            Coalesce("node__priority", "node__job__priority", 100),
+            "priority",
         )
     )
     for execution, olt, slot, not_before, run_now, interval_s, priority in rows:

@@ -30,6 +30,22 @@ def return_to_queue(**where: object) -> int:
     return pending.update(state=State.WAITING, lease_expires_at=None)
 
 
+def set_priorities(olt_ids: Sequence[int]) -> None:
+    """Give the open executions of these OLTs the priorities that their nodes have now."""
+    sql.execute_prepared(_SET_PRIORITIES + sql.is_one_of("olt_id"), [sql.db_list(olt_ids)])
+
+
+_PRIORITY_OF_NODE: Final = (
+    "(SELECT COALESCE(n.priority, j.priority) FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id"
+    " WHERE n.id = snmp_executions.node_id)"
+)
+_SET_PRIORITIES: Final = (
+    f"UPDATE snmp_executions SET priority = {_PRIORITY_OF_NODE}"  # noqa: S608
+    " WHERE state IN ('WAITING', 'PENDING', 'RUNNING') AND node_id IS NOT NULL"
+    f" AND priority <> {_PRIORITY_OF_NODE} AND "
+)
+
+
 # An OLT has one execution under way at a time, and its row is locked while an attempt is ended: nobody else
 # adds to the same totals meanwhile.
 # The upper bounds of the classes of durations, in seconds.

@@ -39,12 +39,14 @@ def members_of(master_ids: Sequence[int]) -> dict[int, list[NodeJob]]:
     """Return the members of these composite nodes, suspended ones too, in the order in which they run."""
     if not master_ids:
         return {}
-    rows = sql.fetch_rows(_OF_SAME_OLTS.format(", ".join(["%s"] * len(master_ids))), master_ids)
-    return _members_among(rows, master_ids)
+    given = sql.db_list(master_ids)
+    statement = _MASTERS_AND_CHAINS.format(*(map(sql.is_one_of, ("n.id", "m.id"))))
+    rows = {row[0]: row for row in sql.fetch_rows(statement, [given, given])}
+    return _members_among(list(rows.values()), master_ids)
 
 
 def _members_among(rows: Sequence[Sequence[Any]], master_ids: Sequence[int]) -> dict[int, list[NodeJob]]:
-    """`rows` are all nodes of the OLTs of these masters, each with NODE_COLUMNS."""
+    """`rows` are all nodes of the OLTs of these masters that chains consist of, each with NODE_COLUMNS."""
     jobs = {row[0]: row for row in rows}
     found = members(map(_link_of_row, rows), master_ids)
     return {master: [_node_job(jobs[node_id]) for node_id in node_ids] for master, node_ids in found.items()}
@@ -89,8 +91,12 @@ NODE_COLUMNS: Final = (
 )  # fmt: skip
 _NODES: Final = f"SELECT {', '.join(NODE_COLUMNS)} FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id"  # noqa: S608
 _OF_NODE: Final = f"{_NODES} WHERE n.id = %s"
-_OF_SAME_OLTS: Final = (
-    f"{_NODES} WHERE n.olt_id IN (SELECT m.olt_id FROM snmp_job_hosts m WHERE m.id IN ({{}}))"  # noqa: S608
+# Those nodes, and of their OLTs the nodes of chained jobs and of their masters: mostly there are none.
+_MASTERS_AND_CHAINS: Final = (
+    f"{_NODES} WHERE {{}} UNION ALL {_NODES}"  # noqa: S608
+    " WHERE n.job_id IN (SELECT id FROM snmp_jobs WHERE master_id IS NOT NULL"
+    " UNION SELECT master_id FROM snmp_jobs WHERE master_id IS NOT NULL)"
+    " AND n.olt_id IN (SELECT m.olt_id FROM snmp_job_hosts m WHERE {})"
 )
 
 

@@ -20,6 +20,7 @@ from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import master_of
 from facho.config import current
+from facho.core.pool import HIGHEST_PRIORITY
 from facho.core.reasons import Reason
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import no_such_node
@@ -133,11 +134,14 @@ def _move_queued_to_front(node_id: int, now: datetime) -> int | None:
 
 
 def _queue(olt: Olt, now: datetime, **about: SnmpJobHost | Onu) -> int | None:
+    node = about.get("node")
+    priority = (node.priority or node.job.priority) if isinstance(node, SnmpJobHost) else HIGHEST_PRIORITY
     try:
         with transaction.atomic():
             made = Execution.objects.create(
                 **about,
                 olt=olt,
+                priority=priority,
                 trigger=Trigger.RUN_NOW,
                 run_now=True,
                 slot=now,

@@ -8,7 +8,7 @@ next run, and starts again.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
@@ -24,6 +24,7 @@ from facho.apps.execution_coordinator.selectors import (
 )
 from facho.apps.execution_coordinator.store import remember_states
 from facho.apps.executions.models import QUEUED, Execution, Trigger
+from facho.apps.executions.store import set_priorities
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config, current
@@ -88,6 +89,8 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     _clear_next_runs(node.node_id for node in stopped if node.next_run_at is not None)
     update_rows(SnmpJobHost, ["next_run_at"], list(first_runs.items()))
     _queue_first_runs(nodes, first_runs, found.new.union(new), now, config)
+    if found.is_priority_changed():
+        set_priorities(olt_ids)
     aborted = _abort_executions(olt_ids, stopped, now)
     remember_states(found.states, now)
     reconcile_trackers(olt_ids, now, config)
@@ -110,8 +113,13 @@ class _FoundChanges:
     new: frozenset[int]
 
     def nodes_with_new_interval(self) -> Iterable[int]:
-        every = (each for changes in self.changes.values() for each in changes)
-        return (each.task.node_id for each in every if isinstance(each, TaskIntervalChanged))
+        return (each.task.node_id for each in self._every() if isinstance(each, TaskIntervalChanged))
+
+    def is_priority_changed(self) -> bool:
+        return any(isinstance(each, ConfigChanged) and "priority" in each.changed for each in self._every())
+
+    def _every(self) -> Iterator[Change]:
+        return (each for changes in self.changes.values() for each in changes)
 
 
 def _find_changes(olt_ids: Sequence[int]) -> _FoundChanges:
@@ -242,14 +250,14 @@ def _queue_first_runs(
     """
     usual = first_run_of_new(now, delay=config.first_run_delay)
     rows = [
-        (node.node_id, node.olt_id, Trigger.RUN_NOW.value, now, now, now)
+        (node.node_id, node.olt_id, Trigger.RUN_NOW.value, now, now, now, node.priority)
         for node in nodes
         if node.node_id in new and node.last_run_at is None and first_runs.get(node.node_id, usual) > usual
     ]
     insert_rows(Execution, _FIRST_RUN, rows, unless_there=True)
 
 
-_FIRST_RUN: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at")
+_FIRST_RUN: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "priority")
 
 
 def _abort_executions(

@@ -18,12 +18,13 @@ from facho.apps.discovery.selectors import onus_present
 from facho.apps.execution_coordinator.models import CoordinatorState, TaskForecast
 from facho.apps.executions.models import Execution, State
 from facho.config import Config
-from facho.core.forecast import Learned, learn
+from facho.core.forecast import SURE_AFTER, Learned, learn
 from facho.engine.collect.part_results import PartState
 from facho.engine.coordinate.forecasts import Key, decode_learned
+from facho.engine.coordinate.plans import mark_stale
 
 LEARNING: Final = "learning"
-_AT_ONCE: Final = 500
+_AT_ONCE: Final = 2000
 # Older executions are not worth catching up with.
 _MAX_AGE: Final = timedelta(days=1)
 # An execution can be stored a little after one that ended later, and must not be left out.
@@ -59,7 +60,20 @@ def learn_from_ended(now: datetime, config: Config) -> int:
     with sql.write_transaction():
         if _claim(state, _Position(ended[-1].ended_at, ended[-1].id), now):
             _store(updated)
+            _mark_plans_of_guesses([each for each in updated if _became_sure(each, runs)], now, config)
     return len(ended)
+
+
+def _became_sure(forecast: TaskForecast, runs: Mapping[Key, Sequence[_PartRun]]) -> bool:
+    """Return whether a prediction of this task was a guess before these runs, and is none any more."""
+    before = forecast.samples - len(runs[forecast.olt_id, forecast.task_type])
+    return before < SURE_AFTER <= forecast.samples
+
+
+def _mark_plans_of_guesses(sure: Sequence[TaskForecast], now: datetime, config: Config) -> None:
+    """Have the plans that were made with guesses for these tasks made again, a few in each step."""
+    if sure:
+        mark_stale({each.olt_id for each in sure}, now, config)
 
 
 def _load_state(now: datetime) -> CoordinatorState:

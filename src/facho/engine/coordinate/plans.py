@@ -38,15 +38,20 @@ def update_plans(olt_ids: Sequence[int] | None, now: datetime, config: Config) -
 
     Many at once are marked as stale, and made by the coordinator's next steps.
     """
-    hour = running_hour(now, config.time_zone)
     _abort_plans_of_disabled(olt_ids, now)
-    active = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_start=hour.start)
     if olt_ids is None or len(olt_ids) > config.plans_at_once:
-        if olt_ids is not None:
-            active = active.filter(olt__in=olt_ids)
-        active.update(stale=True)
+        mark_stale(olt_ids, now, config)
         return
-    _make_plans(olt_ids, hour, now, config)
+    _make_plans(olt_ids, running_hour(now, config.time_zone), now, config)
+
+
+def mark_stale(olt_ids: Collection[int] | None, now: datetime, config: Config) -> None:
+    """Have the coordinator's next steps make the plans of these OLTs again, or of all for None."""
+    hour = running_hour(now, config.time_zone)
+    active = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_start=hour.start)
+    if olt_ids is not None:
+        active = active.filter(olt__in=olt_ids)
+    active.update(stale=True)
 
 
 def _abort_plans_of_disabled(olt_ids: Sequence[int] | None, now: datetime) -> None:

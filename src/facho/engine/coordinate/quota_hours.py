@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.db.database import pause_for_other_writers
-from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, QuotaViolation
+from facho.apps.execution_coordinator.models import QuotaStatus, QuotaViolation
 from facho.apps.execution_coordinator.selectors import PendingSlots, load_pending_slots
 from facho.apps.execution_coordinator.store import (
     CountedSlots,
@@ -67,11 +67,9 @@ def open_quota_hours(last_hour: str | None, now: datetime, config: Config) -> bo
 
 def close_quota_hours(now: datetime, config: Config) -> int:
     """Close past hours that have nothing pending or must be closed; return the number of violations."""
-    open_trackers = QuotaTracker.objects.filter(closed_at=None, period_end__lt=now)
-    pending: dict[Hour, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    columns = ("period_start", "period_end", "olt_id", "quota_pending")
-    for start, end, olt_id, count in open_trackers.order_by("period_start").values_list(*columns):
-        pending[Hour(start, end)][olt_id] += count
+    pending: dict[Hour, dict[int, int]] = defaultdict(dict)
+    for start, end, olt_id, count in sql.fetch_rows(_OPEN_OF_PAST_HOURS, [sql.db_time(now)]):
+        pending[Hour(sql.parse_time(start), sql.parse_time(end))][olt_id] = count
     violations = 0
     for hour, olts in pending.items():
         overdue = must_close(hour.end, now, within=config.quota_close_within)
@@ -79,6 +77,13 @@ def close_quota_hours(now: datetime, config: Config) -> int:
         for olt_ids in _in_chunks(ready):
             violations += _close_hour(hour, olt_ids, overdue, now, config)
     return violations
+
+
+_OPEN_OF_PAST_HOURS: Final = (
+    "SELECT period_start, period_end, olt_id, SUM(quota_pending) FROM quota_tracker"
+    " WHERE closed_at IS NULL AND period_end < %s GROUP BY period_start, period_end, olt_id"
+    " ORDER BY period_start"
+)
 
 
 def _in_chunks(olt_ids: Iterable[int]) -> Iterator[list[int]]:

@@ -7,9 +7,11 @@ queued again when its reservation expires.
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from facho.apps.db import sql
@@ -29,9 +31,11 @@ from facho.core.pool import (
     is_settled,
 )
 
-# So many of the queue are read first: thousands may wait, and every execution that ends has the next claimed.
-_FIRST: Final = 200
+# So many of the queue are read: thousands may wait, and every execution that ends has the next claimed. More
+# only if the first do not settle who is next.
 _ALL: Final = 2**31 - 1
+_FIRST: Final = (32, 512, _ALL)
+_one_claim: Final = threading.Lock()
 
 
 def claim_executions(now: datetime | None, config: Config, *, at_most: int | None = None) -> list[int]:
@@ -56,7 +60,7 @@ def claim_with_queues(now: datetime | None, config: Config, *, at_most: int | No
     now = sql.parse_time(rows[0][0])
     with sql.write_transaction():
         # Two that order at once would fill one poller twice.
-        lock_until_commit(AdvisoryLock.CLAIM)
+        lock_until_commit(AdvisoryLock.CLAIM, in_index_order=True)
         chosen = _choose(now, config, at_most)
         if chosen.executions:
             sql.execute_prepared(_reserve_statement(), [now + config.lease, chosen.ids])
@@ -66,14 +70,16 @@ def claim_with_queues(now: datetime | None, config: Config, *, at_most: int | No
 def _claim_embedded(now: datetime, config: Config, at_most: int | None) -> list[Waiting]:
     """Choose before the transaction, so that nobody waits for it.
 
-    What another process has claimed meanwhile is left out, and waits for the next claim.
+    What another process has claimed meanwhile is left out, and waits for the next claim. The threads of one
+    process take turns instead.
     """
-    chosen = _choose(now, config, at_most)
-    if not chosen.executions:
-        return []
-    values = [sql.db_time(now + config.lease), sql.db_list(chosen.ids), chosen.active, sql.db_time(now)]
-    with sql.write_transaction():
-        claimed = {row[0] for row in sql.fetch_prepared(_reserve_statement() + _UNLESS_CLAIMED, values)}
+    with _one_claim:
+        chosen = _choose(now, config, at_most)
+        if not chosen.executions:
+            return []
+        values = [sql.db_time(now + config.lease), sql.db_list(chosen.ids), chosen.active, sql.db_time(now)]
+        with sql.write_transaction():
+            claimed = {row[0] for row in sql.fetch_prepared(_reserve_statement() + _UNLESS_CLAIMED, values)}
     return [each for each in chosen.executions if each.execution_id in claimed]
 
 
@@ -90,8 +96,11 @@ class _Chosen:
 
 
 def _choose(now: datetime, config: Config, at_most: int | None) -> _Chosen:
-    chosen = _choose_among(_FIRST, now, config, at_most)
-    return chosen or _choose_among(_ALL, now, config, at_most) or _Chosen([], 0)
+    for first in _FIRST:
+        chosen = _choose_among(first, now, config, at_most)
+        if chosen is not None:
+            return chosen
+    return _Chosen([], 0)
 
 
 def _choose_among(first: int, now: datetime, config: Config, at_most: int | None) -> _Chosen | None:
@@ -149,9 +158,11 @@ class _Queue:
 def _read_queue(now: datetime, first: int) -> _Queue:
     """Read all in one statement: between two, and at every row, this thread waits for busy pollers."""
     moment, delayed = sql.db_time(now), sql.db_time(now - DELAYED_AFTER)
-    values = [moment, moment, delayed, first, moment, delayed, first, moment, moment, moment, moment]
-    ((workers, active, busy, rows, ids, maintenance),) = sql.fetch_prepared(_queue_statement(), values)
-    waiting = [_waiting(*row) for row in json.loads(rows)]
+    values = [moment, delayed, delayed, *[moment] * 5]
+    found = sql.fetch_prepared(_queue_statement(first), values)
+    ((workers, active, busy, asked, of_olts, ids, maintenance),) = found
+    rows = chain(json.loads(asked), chain.from_iterable(json.loads(of_olts)))
+    waiting = [_waiting(*row) for row in rows]
     read = set(json.loads(ids))
     last = None
     if len(read) >= first:
@@ -167,8 +178,10 @@ def _read_queue(now: datetime, first: int) -> _Queue:
 
 
 @cache
-def _queue_statement() -> str:
-    return _QUEUE.format(**sql.json_functions())
+def _queue_statement(first: int) -> str:
+    """Return a text with the number in it: the plan of a server depends on it."""
+    indexes = {name: sql.indexed_by(f"snmp_executions_{name}") for name in _INDEXES}
+    return _QUEUE.format(first=first, **indexes, **sql.json_functions())
 
 
 def busy_olts(now: datetime) -> set[int]:
@@ -210,7 +223,6 @@ _FOR_POLLERS: Final = "(e.node_id IS NOT NULL OR e.onu_id IS NOT NULL)"
 _WAITS: Final = f"e.state = 'WAITING' AND e.not_before <= %s AND {_FOR_POLLERS}"
 # The reading of one ONU has no interval and goes first anyway: any number does.
 _INTERVAL_S: Final = 60
-_PRIORITY: Final = 100
 # The server's time, if something waits: nearly always nothing does, which is seen without a lock.
 _ANY_WAITS: Final = (
     "SELECT given.now FROM (SELECT COALESCE(%s::timestamptz, clock_timestamp()) AS now) given"  # noqa: S608
@@ -224,34 +236,40 @@ _BUSY: Final = (
 # And those with a manual execution that waits: it goes before all that is planned. The two conditions on the
 # state are those of an index.
 _TAKEN: Final = (
-    _BUSY + " UNION SELECT olt_id FROM snmp_executions"  # noqa: S608
+    _BUSY + " UNION SELECT olt_id FROM snmp_executions {one_queued_per_node}"  # noqa: S608
     " WHERE state IN ('WAITING', 'PENDING') AND state = 'WAITING' AND node_id IS NULL AND onu_id IS NULL"
 )
 _INTERVAL: Final = f"COALESCE(n.interval_s, j.interval_s, {_INTERVAL_S})"
-_RANK: Final = f"COALESCE(n.priority, j.priority, {_PRIORITY})"
 _NODE_OF: Final = "LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
+_INDEXES: Final = ("delayed", "prompt", "run_now", "olt_waiting", "one_queued_per_node")
 _ORDERED: Final = (
-    f"SELECT e.id, e.olt_id FROM snmp_executions e {_NODE_OF} WHERE {_WAITS} AND NOT e.run_now"  # noqa: S608
-    " AND e.olt_id NOT IN (SELECT olt_id FROM busy)"
+    f"SELECT e.id, e.olt_id FROM snmp_executions e {{}} WHERE e.state = 'WAITING' AND {_FOR_POLLERS}"  # noqa: S608
+    " AND NOT e.run_now AND e.olt_id NOT IN (SELECT olt_id FROM busy)"
 )
+_ROW: Final = f"{{row}}(e.id, e.olt_id, e.slot, e.not_before, e.run_now, e.attempt, {_INTERVAL}, e.priority)"
 # Each column but the last is an array. `delayed` and `prompt` are the first of the queue in the order of
-# `across_olts`: the delayed ones from an index in its order, and as many others as are missing then. With
-# them come all that wait for the same OLTs, because what an OLT runs next depends on all of them.
+# `across_olts`, each from an index in its order: the delayed ones, and as many others as are missing then.
+# For each OLT of them come all that wait for it, because what an OLT runs next depends on all of them: in a
+# subquery of its own, since a server believes that hardly anything waits, and would join by reading it all.
 _QUEUE: Final = (
     f"WITH busy AS ({_TAKEN}),"  # noqa: S608
-    f" delayed AS ({_ORDERED} AND e.not_before < %s ORDER BY e.not_before, {_RANK} DESC, e.id LIMIT %s),"
-    f" prompt AS ({_ORDERED} AND e.not_before >= %s ORDER BY {_RANK} DESC, e.not_before, e.id"
-    " LIMIT (%s - (SELECT COUNT(*) FROM delayed))),"
+    f" delayed AS ({_ORDERED.format('{delayed}')} AND e.not_before < %s"
+    " ORDER BY e.not_before, e.priority DESC, e.id LIMIT {first}),"
+    f" prompt AS (SELECT * FROM ({_ORDERED.format('{prompt}')} AND e.not_before >= %s AND e.not_before <= %s"
+    " ORDER BY e.priority DESC, e.not_before, e.id LIMIT {first}) others"
+    " LIMIT ({first} - (SELECT COUNT(*) FROM delayed))),"
     " first AS (SELECT id, olt_id FROM delayed UNION ALL SELECT id, olt_id FROM prompt),"
-    f" queue AS (SELECT e.* FROM snmp_executions e WHERE {_WAITS} AND e.run_now"
-    f" UNION ALL SELECT e.* FROM snmp_executions e WHERE {_WAITS} AND NOT e.run_now"
-    " AND e.olt_id IN (SELECT olt_id FROM first))"
+    " asked AS MATERIALIZED (SELECT * FROM snmp_executions {run_now} WHERE state = 'WAITING' AND run_now)"
     " SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at, queues)) FROM workers), '[]'),"
     " COALESCE((SELECT {array}({row}(state, worker, run_now, attempt)) FROM snmp_executions"
     " WHERE state IN ('PENDING', 'RUNNING')), '[]'),"
     " COALESCE((SELECT {array}(olt_id) FROM busy), '[]'),"
-    " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now, e.attempt,"
-    f" {_INTERVAL}, {_RANK})) FROM queue e {_NODE_OF}), '[]'),"
+    f" COALESCE((SELECT {{array}}({_ROW}) FROM asked e {_NODE_OF}"
+    f" WHERE e.not_before <= %s AND {_FOR_POLLERS}), '[]'),"
+    f" COALESCE((SELECT {{array}}({{nested}}((SELECT {{array}}({_ROW})"
+    f" FROM snmp_executions e {{olt_waiting}} {_NODE_OF}"
+    f" WHERE {_WAITS} AND NOT e.run_now AND e.olt_id = theirs.olt_id)))"
+    " FROM (SELECT DISTINCT olt_id FROM first) theirs), '[]'),"
     " COALESCE((SELECT {array}(id) FROM first), '[]'),"
     " EXISTS (SELECT 1 FROM maintenance_windows WHERE enabled"
     " AND (weekdays <> '' OR (starts_at <= %s AND ends_at > %s)))"

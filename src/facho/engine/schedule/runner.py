@@ -39,6 +39,7 @@ from facho.engine.process.leases import (
     release_lease,
     start_execution,
 )
+from facho.engine.process.turns import Turns, turns_of
 from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.record.recorder import record
 from facho.keys import KeyProblem
@@ -84,8 +85,10 @@ async def _close(*clients: Client) -> None:
 class SnmpTask:
     """Runs the coroutines of one execution on the loop, one after the other, until it is cancelled."""
 
-    def __init__(self, snmp: SnmpLoop) -> None:
+    def __init__(self, snmp: SnmpLoop, turns: Turns | None = None) -> None:
+        """`turns` are those of the pollers, if this is an execution of one: it gives up its turn to wait."""
         self._snmp = snmp
+        self._turns = turns or Turns(1)
         self._lock = threading.Lock()
         self._cancelled = False
         self._current: Future[Any] | None = None
@@ -97,7 +100,8 @@ class SnmpTask:
             self._current = future
             if self._cancelled:
                 future.cancel()
-        return future.result()
+        with self._turns.released():
+            return future.result()
 
     def cancel(self) -> None:
         with self._lock:
@@ -118,12 +122,14 @@ class Runtime:
     queues: frozenset[str] = frozenset(SNMP_QUEUES)
     # One poller at a time decodes: many at once would make every answer wait for the interpreter.
     decoding: threading.Lock = field(default_factory=threading.Lock)
+    turns: Turns = field(init=False)
     # Set when the process stops: what is cancelled from then on is handed back.
     stopping: threading.Event = field(default_factory=threading.Event)
     leases: LeaseKeeper = field(init=False)
 
     def __post_init__(self) -> None:
         self.leases = LeaseKeeper(self.config, self.clock)
+        self.turns = Turns(turns_of(self.config.pollers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,7 @@ def run_execution(
         return None
     if begun is not None:
         begun(started)
-    task = SnmpTask(runtime.snmp)
+    task = SnmpTask(runtime.snmp, runtime.turns)
     with runtime.leases.holding(started, task.cancel) as held:
         try:
             return RunResult(started, _collect_and_record(started, held, task, runtime, progress))
@@ -222,7 +228,8 @@ def retry_while_leased(store: Callable[[datetime | None], T], held: HeldLease, r
             held.check()
             if time.monotonic() > until:
                 raise
-            time.sleep(_PAUSE_S)
+            with runtime.turns.released():
+                time.sleep(_PAUSE_S)
 
 
 def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:

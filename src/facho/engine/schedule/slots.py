@@ -6,6 +6,7 @@ slot can be queued only once.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from django.db import IntegrityError
-from django.db.models.functions import Coalesce
+from django.db.models import Value
+from django.db.models.functions import Coalesce, Greatest
 
 from facho.apps.db import sql
 from facho.apps.db.sql import insert_rows, update_rows
@@ -114,6 +116,7 @@ class _DueNode(NamedTuple):
     olt_id: int
     next_run_at: datetime
     interval_s: int
+    priority: int
     kind: str
     suspended: Reason
     olt_suspended: Reason
@@ -138,6 +141,7 @@ def _lock_due_nodes(now: datetime, *, only: int | None = None) -> list[_DueNode]
             "olt_id",
             "next_run_at",
             Coalesce("interval_s", "job__interval_s"),
+            Coalesce("priority", "job__priority"),
             "job__kind",
             "suspended_reason",
             "olt__suspended_reason",
@@ -164,7 +168,8 @@ def _queue_nodes(due: Sequence[_DueNode], now: datetime, config: Config) -> Queu
         for row, ahead in advanced
     ]
     owed = owed_by([row.node_id for row in due])
-    update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
+    next_runs = [(row.node_id, sql.db_time(ahead.next_run_at)) for row, ahead, _ in fates]
+    update_rows(SnmpJobHost, ["next_run_at"], next_runs, is_adapted=True)
     _fail_replaced_retries(fates, now, config)
     fates = _adopt_waiting(fates, owed, now)
     queued = [
@@ -172,7 +177,7 @@ def _queue_nodes(due: Sequence[_DueNode], now: datetime, config: Config) -> Queu
         for row, ahead, fate in fates
         if isinstance(fate, Queue)
     ]
-    insert_rows(Execution, _EXECUTION_FIELDS, queued)
+    insert_rows(Execution, _EXECUTION_FIELDS, queued, is_adapted=True)
     skipped = [*_missed_slots(fates, closed), *_skipped_slots(fates)]
     SkippedSlots.objects.bulk_create(skipped)
     count_skipped_slots(_skipped_ranges(skipped, owed), now, config)
@@ -238,15 +243,19 @@ def _decide(
     return fate_of_slot(node, unfinished.get(row.node_id))
 
 
-_EXECUTION_FIELDS: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt", "owes")
+_EXECUTION_FIELDS: Final = (
+    "node", "olt", "trigger", "slot", "not_before", "queued_at", "priority", "attempt", "owes"
+)  # fmt: skip
 
 
 def _execution_row(
     row: _DueNode, slot: datetime, attempt: int, owes: tuple[Owed, ...], now: datetime
 ) -> tuple[Any, ...]:
-    """Return the values of _EXECUTION_FIELDS."""
+    """Return the values of _EXECUTION_FIELDS, as the database takes them."""
     trigger = Trigger.RETRY if attempt else Trigger.SCHEDULE
-    return row.node_id, row.olt_id, trigger.value, slot, slot, now, attempt, owes
+    at = sql.db_time(slot)
+    owed = json.dumps(owes)
+    return row.node_id, row.olt_id, trigger.value, at, at, sql.db_time(now), row.priority, attempt, owed
 
 
 def _fail_replaced_retries(fates: _Fates, now: datetime, config: Config) -> None:
@@ -275,7 +284,10 @@ def _adopt_waiting(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:
 
 def _try_to_adopt(execution_id: int, slot: datetime, owes: tuple[Owed, ...], now: datetime) -> bool:
     waiting = Execution.objects.filter(id=execution_id, state=State.WAITING)
-    return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now, owes=owes))
+    since = Greatest("not_before", Value(slot))
+    return bool(
+        waiting.update(trigger=Trigger.SCHEDULE, slot=slot, not_before=since, queued_at=now, owes=owes)
+    )
 
 
 def _missed_slots(fates: _Fates, closed: _ClosedTimes) -> Iterable[SkippedSlots]:

@@ -11,7 +11,7 @@ import pytest
 from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPlan, PlanStatus, QuotaViolation
 from facho.apps.executions.models import Execution
 from facho.cli.coordinator import plans
-from facho.core.plan_data import StoredPlan, decode_plan
+from facho.core.plan_data import StoredPlan, decode_plan, planned_times
 from facho.engine.commands.jobs import JobChanges, change_interval, update_job
 from facho.engine.commands.olts import disable_olts
 from facho.engine.coordinate.plan_reports import PlanAccuracy, plan_accuracy
@@ -21,6 +21,7 @@ from tests.model.one_olt import OneOlt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.usefixtures("brands")]
 
+SECOND = timedelta(seconds=1)
 Logged = Callable[[], list[CoordinatorLog]]
 
 
@@ -167,3 +168,28 @@ def test_more_work_than_an_hour_holds_is_said_before_the_first_violation_with_wh
         ("get_onu_rx_dbm", "COMPLETED"),
     ]
     assert len([entry for entry in logged() if entry.event_type == "PLAN_INFEASIBLE"]) == 1
+
+
+def test_a_plan_with_guessed_durations_is_made_again_once_they_are_learned(day: Day) -> None:
+    add_job("state", "north", interval="5m")
+    made = plan().updated_at
+    assert not told(plan()).sure
+    olt = OneOlt(day, {"state": 0.1}, coordinate=timedelta(minutes=1))
+    olt.until(at("10:10"))
+    # Two runs were as long as guessed, near enough, and tell no more.
+    assert plan().updated_at == made
+    olt.until(at("10:13"))
+    assert told(plan()).sure
+    learned = plan().updated_at
+    olt.until(at("10:40"))
+    assert plan().updated_at == learned
+
+
+def test_the_times_of_a_run_are_found_without_decoding_the_whole_plan(day: Day) -> None:
+    add_job("state", "north", interval="5m")
+    add_job("names", "north", interval="7m", facts=["description"])
+    row = plan()
+    for each in told(row).entries:
+        found = planned_times(row.period_start, row.plan_data, each.node_id, each.slot)
+        assert found == (each.start, each.end)
+        assert planned_times(row.period_start, row.plan_data, each.node_id, each.slot + SECOND) is None

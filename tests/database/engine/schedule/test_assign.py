@@ -1,18 +1,32 @@
 """Who gets the free pollers."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from random import Random
 
 import pytest
 
 from facho.apps.executions.models import Execution, State, Trigger
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob
 from facho.apps.zabbix_pollers.models import Worker
 from facho.apps.zabbix_pollers.store import register_worker, update_heartbeat
 from facho.config import Config
-from facho.core.pool import DEFAULT, HIGH_PRIORITY, RETRY
+from facho.core.pool import DEFAULT, HIGH_PRIORITY, RETRY, Waiting, across_olts
+from facho.engine.commands.nodes import change_node_priority
 from facho.engine.schedule import assign
 from facho.engine.schedule.assign import claim_execution, claim_executions
-from tests.factories import at, make_execution, make_job, make_node, make_olt
+from tests.factories import (
+    add_job,
+    add_olts,
+    at,
+    make_execution,
+    make_job,
+    make_node,
+    make_olt,
+    node_of,
+    queue,
+)
 
 pytestmark = pytest.mark.django_db
 CONFIG = Config()
@@ -182,12 +196,52 @@ def test_reading_only_the_first_of_a_long_queue_chooses_as_reading_all_of_it(
         make_job(interval=chance.choice((2, 60, 300)), priority=chance.choice((40, 60))) for _ in range(4)
     ]
     for olt in olts:
-        for job in chance.sample(jobs, chance.randint(0, 4)):
-            slot = NOW - timedelta(seconds=chance.choice((0, 1, 3, 7, 9, 200)))
-            attempt, run_now = chance.choice((0, 0, 0, 1)), chance.random() < 0.1
-            make_execution(make_node(olt, job), slot, attempt=attempt, run_now=run_now)
+        queue_some(olt, chance.sample(jobs, chance.randint(0, 4)), chance)
     whole = assign._choose_among(assign._ALL, NOW, CONFIG, None)
     assert whole is not None
     for first in (1, 2, 5):
-        monkeypatch.setattr(assign, "_FIRST", first)
+        monkeypatch.setattr(assign, "_FIRST", (first, 2 * first, assign._ALL))
         assert assign._choose(NOW, CONFIG, None).ids == whole.ids
+
+
+def queue_some(olt: Olt, jobs: Iterable[SnmpJob], chance: Random) -> None:
+    for job in jobs:
+        slot = NOW - timedelta(seconds=chance.choice((0, 1, 3, 7, 9, 200)))
+        attempt, run_now = chance.choice((0, 0, 0, 1)), chance.random() < 0.1
+        make_execution(make_node(olt, job), slot, attempt=attempt, run_now=run_now)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_database_orders_the_queue_as_the_rules_do(seed: int) -> None:
+    chance = Random(seed)
+    jobs = [make_job(interval=60, priority=chance.choice((20, 40, 60))) for _ in range(4)]
+    for _ in range(8):
+        queue_some(make_olt(), jobs, chance)
+    busy = make_olt()
+    make_execution(make_node(busy), NOW, State.RUNNING)
+    make_execution(make_node(busy), NOW - timedelta(hours=1))
+    make_execution(make_node(), NOW, attempt=1, not_before=NOW + timedelta(seconds=1))
+    rows = Execution.objects.filter(state=State.WAITING, not_before__lte=NOW, run_now=False).exclude(olt=busy)
+    expected = sorted(map(waiting_of, rows), key=lambda each: across_olts(each, NOW))
+    read = (assign._read_queue(NOW, count).last_read for count in range(1, len(expected) + 1))
+    assert [each and each.execution_id for each in read] == [each.execution_id for each in expected]
+
+
+def waiting_of(row: Execution) -> Waiting:
+    assert row.node is not None
+    priority = row.node.priority or row.node.job.priority
+    interval = timedelta(seconds=row.node.job.interval_s)
+    return Waiting(row.id, row.olt_id, max(row.slot, row.not_before), interval, priority, row.run_now)
+
+
+@pytest.mark.usefixtures("brands")
+def test_a_new_priority_counts_for_what_waits_already() -> None:
+    add_olts("north", "south")
+    add_job("often", "north")
+    add_job("seldom", "south")
+    queue("often", "north")
+    seldom = queue("seldom", "south")
+    Worker.objects.update(pollers=1)
+    assert assign._choose(NOW, CONFIG, None).ids != [seldom.id]
+    change_node_priority(node_of("seldom", "south").id, 95, NOW)
+    assert claim_executions(NOW, CONFIG) == [seldom.id]
