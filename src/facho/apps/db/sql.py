@@ -213,6 +213,28 @@ def db_list(values: Sequence[int]) -> Any:
     return json.dumps(values) if _is_sqlite() else list(values)
 
 
+def given_rows(**columns: str) -> str:
+    """Return a table of rows that are one parameter, made by `db_rows`: the text stays the same.
+
+    `columns` has the type of each for PostgreSQL. It expects ten rows of `unnest`, and so looks up what they
+    are joined with. Of a JSON array it would expect a hundred, and read whole tables.
+    """
+    if _is_sqlite():
+        found = ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in columns)
+        return f"(SELECT {found} FROM json_each(%s))"  # noqa: S608  our own names
+    types = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+    return (
+        f"(SELECT {', '.join(f'one.{name}' for name in columns)}"  # noqa: S608  our own names
+        " FROM unnest(ARRAY(SELECT json_array_elements(%s::json))) AS each(value)"
+        f" CROSS JOIN LATERAL json_to_record(each.value) AS one({types}))"
+    )
+
+
+def db_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as the parameter of `given_rows`. What is a list or a mapping itself becomes JSON."""
+    return json.dumps(rows, default=db_time if _is_sqlite() else datetime.isoformat)
+
+
 def in_byte_order(column: str) -> Any:
     """Return an ordering as Python sorts text: a server's language has another idea of it."""
     return Collate(column, "C") if connection.vendor == "postgresql" else column

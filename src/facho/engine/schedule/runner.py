@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -31,6 +31,7 @@ from facho.engine.collect.collector import collect
 from facho.engine.collect.work_builder import NothingToAsk, plan_execution
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ExecutionLostLease, SaturationEnded, SaturationStarted
+from facho.engine.process.grouped_calls import GroupedCalls
 from facho.engine.process.leases import (
     HeldLease,
     LeaseKeeper,
@@ -40,7 +41,7 @@ from facho.engine.process.leases import (
     start_execution,
 )
 from facho.engine.record.no_collection import hand_back, record_failure
-from facho.engine.record.recorder import record
+from facho.engine.record.recorder import Result, record, record_together
 from facho.keys import KeyProblem
 from facho.snmp import Client
 
@@ -121,9 +122,15 @@ class Runtime:
     # Set when the process stops: what is cancelled from then on is handed back.
     stopping: threading.Event = field(default_factory=threading.Event)
     leases: LeaseKeeper = field(init=False)
+    # Small results that end at about the same time are stored together.
+    recordings: GroupedCalls[Result, State] = field(init=False)
 
     def __post_init__(self) -> None:
         self.leases = LeaseKeeper(self.config, self.clock)
+        self.recordings = GroupedCalls(self._record_together)
+
+    def _record_together(self, results: Sequence[Result]) -> list[State | Exception]:
+        return record_together(results, time_for_statement(self.clock), self.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +191,27 @@ def _collect_and_record(
         log.exception("execution failed by an internal error", extra={"action": "bug", **_ids(started)})
         return _fail(_internal_error(bug), started, held, runtime)
     try:
-        return retry_while_leased(
-            lambda now: record(started, planned, collection, now, config), held, runtime
-        )
+        return _record(Result(started, planned, collection), held, runtime)
     except LeaseLost:
         raise
     except Exception as bug:
         # No later try would succeed, and the OLT must not be held for ever because of its answers.
         log.exception("results cannot be stored", extra={"action": "bug", **_ids(started)})
         return _fail(_internal_error(bug), started, held, runtime)
+
+
+def _record(result: Result, held: HeldLease, runtime: Runtime) -> State:
+    """Store the result, with others if it may be; after a failure alone, without waiting for their locks."""
+    if result.may_share:
+        try:
+            return runtime.recordings.run(result)
+        except (OperationalError, InterfaceError) as error:
+            _leave_database(error, held)
+    return retry_while_leased(
+        lambda now: record(result.started, result.planned, result.collection, now, runtime.config),
+        held,
+        runtime,
+    )
 
 
 def _fail(why: Reason, started: StartedExecution, held: HeldLease, runtime: Runtime) -> State:
@@ -214,15 +233,20 @@ def retry_while_leased(store: Callable[[datetime | None], T], held: HeldLease, r
         try:
             return store(time_for_statement(runtime.clock))
         except (OperationalError, InterfaceError) as error:
-            log.error(
-                "database unavailable, results not stored yet",
-                extra={"action": "store_failed", "error": str(error), **_ids(held.started)},
-            )
-            connection.close()
-            held.check()
+            _leave_database(error, held)
             if time.monotonic() > until:
                 raise
             time.sleep(_PAUSE_S)
+
+
+def _leave_database(error: Exception, held: HeldLease) -> None:
+    """Close the connection before another try. Raises LeaseLost when there may be none."""
+    log.error(
+        "database unavailable, results not stored yet",
+        extra={"action": "store_failed", "error": str(error), **_ids(held.started)},
+    )
+    connection.close()
+    held.check()
 
 
 def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:
