@@ -39,7 +39,8 @@ class CeleryBackend:
             return False
         return True
 
-    def assign(self, now: datetime, config: Config) -> None:
+    def assign(self, now: datetime | None, config: Config) -> None:
+        """Claim and submit what can start; for no time, at the server's."""
         claimed = claim_with_queues(now, config)
         sent = sum(1 for _ in takewhile(self._submit_claimed, claimed))
         if sent < len(claimed):

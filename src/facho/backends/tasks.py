@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from facho.apps.db.database import ClockJumpDetector, database_now, release_connection
+from facho.apps.db.database import ClockJumpDetector, database_now, release_connection, time_for_statement
 from facho.backends import celery_names
 from facho.backends.celery_backend import CeleryBackend
 from facho.backends.celery_worker import poller
@@ -49,7 +49,9 @@ def zabbix_scheduler_loop_task() -> None:
 
 
 def _assign() -> None:
-    _claims.run(lambda: run_step("assign", lambda: backend.assign(database_now(), current())))
+    _claims.run(
+        lambda: run_step("assign", lambda: backend.assign(time_for_statement(database_now), current()))
+    )
 
 
 @app.task(name=celery_names.COORDINATOR_STEP)

@@ -86,9 +86,8 @@ def _run(statement: str, values: Sequence[Any]) -> tuple[list[Row], int]:
     with database.wrap_database_errors:
         if database.vendor == "sqlite":
             cursor = database.connection.execute(_with_question_marks(statement), values)
-        else:
-            cursor = _run_on_server(database.connection, statement, values)
-        return cursor.fetchall() if cursor.description else [], cursor.rowcount
+            return cursor.fetchall() if cursor.description else [], cursor.rowcount
+        return _run_on_server(database.connection, statement, values)
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +101,7 @@ _PREPARE_AFTER: Final = 2
 _with_bigints: WeakSet[Any] = WeakSet()
 
 
-def _run_on_server(server: Any, statement: str, values: Sequence[Any]) -> Any:
+def _run_on_server(server: Any, statement: str, values: Sequence[Any]) -> tuple[list[Row], int]:
     from psycopg import Cursor
 
     if server not in _with_bigints:
@@ -111,9 +110,11 @@ def _run_on_server(server: Any, statement: str, values: Sequence[Any]) -> Any:
     # For this statement alone: Django's cursors write values into the text, which is another one each time.
     server.prepare_threshold = _PREPARE_AFTER
     try:
-        return cursor.execute(statement, values)
+        cursor.execute(statement, values)
     finally:
         server.prepare_threshold = None
+    # The description of the columns takes longer to make than the rows to fetch.
+    return cursor.fetchall() if cursor.pgresult.nfields else [], cursor.rowcount
 
 
 def _send_bigints(server: Any) -> None:

@@ -275,6 +275,8 @@ def _ids(started: StartedExecution) -> dict[str, int]:
 class _Poller:
     node_id: int | None = None
     since: datetime | None = None
+    # The same on the clock of this process, which is read without asking a server.
+    began: float = 0.0
     busy: timedelta = timedelta()
     completed: int = 0
     delayed: int = 0
@@ -294,14 +296,15 @@ class PollerActivity:
         with self._lock:
             poller = self._pollers[number]
             poller.node_id, poller.since = started.node_id, started.started_at
+            poller.began = time.monotonic()
             poller.delayed += started.delayed
             self._changed = True
 
-    def end(self, number: int, now: datetime) -> None:
+    def end(self, number: int) -> None:
         with self._lock:
             poller = self._pollers[number]
             if poller.since is not None:
-                poller.busy += max(timedelta(), now - poller.since)
+                poller.busy += timedelta(seconds=time.monotonic() - poller.began)
                 poller.completed += 1
             poller.node_id, poller.since = None, None
             self._changed = True
