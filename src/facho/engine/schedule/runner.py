@@ -33,12 +33,12 @@ from facho.engine.events.stream import publish
 from facho.engine.events.types import ExecutionLostLease, SaturationEnded, SaturationStarted
 from facho.engine.process.grouped_calls import GroupedCalls
 from facho.engine.process.leases import (
+    ExecutionStarter,
     HeldLease,
     LeaseKeeper,
     LeaseLost,
     StartedExecution,
     release_lease,
-    start_execution,
 )
 from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.record.recorder import Result, record, record_together
@@ -122,11 +122,13 @@ class Runtime:
     # Set when the process stops: what is cancelled from then on is handed back.
     stopping: threading.Event = field(default_factory=threading.Event)
     leases: LeaseKeeper = field(init=False)
+    starter: ExecutionStarter = field(init=False)
     # Small results that end at about the same time are stored together.
     recordings: GroupedCalls[Result, State] = field(init=False)
 
     def __post_init__(self) -> None:
         self.leases = LeaseKeeper(self.config, self.clock)
+        self.starter = ExecutionStarter(self.worker, self.clock, self.config)
         self.recordings = GroupedCalls(self._record_together)
 
     def _record_together(self, results: Sequence[Result]) -> list[State | Exception]:
@@ -149,7 +151,7 @@ def run_execution(
     progress: Callable[[int], None] | None = None,
 ) -> RunResult | None:
     """Return None when there was nothing to start: delivered twice, aborted, or taken by another process."""
-    started = start_execution(execution_id, runtime.worker, runtime.clock, runtime.config)
+    started = runtime.starter.start(execution_id)
     if started is None:
         log.info("nothing to start", extra={"action": "nothing_to_start", "execution_id": execution_id})
         return None

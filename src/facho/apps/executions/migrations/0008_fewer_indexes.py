@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.db import migrations, models
 from django.db.models import deletion
 
@@ -9,7 +11,7 @@ COLUMNS = (
 )
 
 
-def drop_indexes_of_keys(apps, schema_editor):
+def drop_indexes_of_keys(_apps: Any, schema_editor: Any) -> None:
     """Drop the indexes of these columns alone. Altering the fields would copy the tables on SQLite."""
     connection = schema_editor.connection
     for table, column in COLUMNS:
