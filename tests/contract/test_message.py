@@ -73,6 +73,19 @@ def test_between_machines_it_is_an_id(
     assert [secret for secret in SECRETS if secret in said] == []
 
 
+def test_a_message_is_the_one_that_celery_would_send(backend: CeleryBackend, own_redis: Redis) -> None:
+    backend.submit(7, DEFAULT)
+    backend._app.send_task("snmp_jobs.tasks.execute_one", args=[7], queue=DEFAULT, ignore_result=True)
+    with own_redis.client() as client:
+        theirs, ours = (json.loads(raw) for raw in client.lrange(DEFAULT, 0, -1))
+    for each in (theirs, ours):
+        # What differs between two messages of Celery itself.
+        identity = each["headers"].pop("id")
+        assert each["headers"].pop("root_id") == identity == each["properties"].pop("correlation_id")
+        del each["properties"]["delivery_tag"], each["properties"]["reply_to"]
+    assert ours == theirs
+
+
 def test_what_no_broker_takes_waits_for_the_next_step(
     node: SnmpJobHost, backend: CeleryBackend, own_redis: Redis
 ) -> None:

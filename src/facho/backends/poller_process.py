@@ -51,7 +51,7 @@ class PollerProcess:
             lambda: run_execution(execution_id, self.runtime, begun=begun),
             execution_id=execution_id,
         )
-        run_step("poller", lambda: self.activity.end(poller, self.runtime.clock()))
+        self.activity.end(poller)
 
     def run_heartbeat_loop(self, stopping: threading.Event) -> None:
         """Renew the leases, and show that this process is alive."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, partial
 from queue import Empty
@@ -79,6 +79,10 @@ class Channel(redis.Channel):
     def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
         """Yield one client again and again: kombu makes one for each message, a quarter of its cost."""
         yield client or self._sender
+
+    def put_all(self, queue: str, messages: Sequence[str]) -> None:
+        """Put messages, which are texts already, into a queue with one command."""
+        self._sender.lpush(queue, *messages)
 
     @cached_property
     def _sender(self) -> Any:

@@ -72,9 +72,8 @@ def hour_of(slot: datetime, zone: tzinfo) -> Hour:
     It begins and ends where the local clock shows a whole hour. In zones with a half-hour offset hours are
     shifted too; when a clock is changed by half an hour, one hour is shorter or longer.
     """
-    earlier = max(each for each in _whole_hours(slot, zone) if each < slot)
-    later = min(each for each in _whole_hours(slot, zone) if each >= slot)
-    return Hour(earlier, later)
+    hours = list(_whole_hours(slot, zone))
+    return Hour(max(each for each in hours if each < slot), min(each for each in hours if each >= slot))
 
 
 def running_hour(now: datetime, zone: tzinfo) -> Hour:

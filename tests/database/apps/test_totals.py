@@ -35,7 +35,9 @@ def add_attempt(
     ended: str = "10:04",
 ) -> None:
     report = AttemptReport(load=load or {})
-    store.write_attempt_end(EndedAttempt(execution_id, number, state, NO_REASON, at(ended), seconds, report))
+    store.write_attempt_ends(
+        [EndedAttempt(execution_id, number, state, NO_REASON, at(ended), seconds, report)]
+    )
 
 
 def test_each_end_is_added_to_what_was_before() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -70,8 +71,12 @@ def database_kind() -> str:
     return connection.vendor
 
 
+@cache
 def is_embedded() -> bool:
-    """Return whether the database is a file of this machine, with one writer at a time: SQLite."""
+    """Return whether the database is a file of this machine, with one writer at a time: SQLite.
+
+    Cached: a process has one database.
+    """
     return connection.vendor == "sqlite"
 
 

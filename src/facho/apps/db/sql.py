@@ -35,7 +35,7 @@ def write_transaction() -> Iterator[None]:
     The threads of a process wait for one another here instead, and continue at once. A thread that is in a
     transaction already is the one writer, and must not wait: the holder of the lock would wait for it.
     """
-    must_wait = connection.vendor == "sqlite" and not connection.in_atomic_block
+    must_wait = _is_sqlite() and not connection.in_atomic_block
     with _writer_lock if must_wait else nullcontext(), transaction.atomic():
         yield
 
@@ -75,19 +75,28 @@ def _run(statement: str, values: Sequence[Any]) -> tuple[list[Row], int]:
     Whoever counts or times statements sees them: then they go through Django's cursors, with the same text.
     """
     database = connections[DEFAULT_DB_ALIAS]
-    if database.execute_wrappers or database.queries_logged:
-        with database.cursor() as watched:
-            watched.execute(statement, values)
-            return watched.fetchall() if watched.description else [], watched.rowcount
+    if not _is_watched(database):
+        return _run_unwatched(database, statement, values)
+    with database.cursor() as watched:
+        watched.execute(statement, values)
+        return watched.fetchall() if watched.description else [], watched.rowcount
+
+
+def _is_watched(database: Any) -> bool:
+    return bool(database.execute_wrappers or database.queries_logged)
+
+
+def _run_unwatched(
+    database: Any, statement: str, values: Sequence[Any], *, binary: bool = False
+) -> tuple[list[Row], int]:
     if database.connection is None:
         database.connect()
     database.validate_no_broken_transaction()
     with database.wrap_database_errors:
         if database.vendor == "sqlite":
             cursor = database.connection.execute(_with_question_marks(statement), values)
-        else:
-            cursor = _run_on_server(database.connection, statement, values)
-        return cursor.fetchall() if cursor.description else [], cursor.rowcount
+            return cursor.fetchall() if cursor.description else [], cursor.rowcount
+        return _run_on_server(database.connection, statement, values, binary=binary)
 
 
 @lru_cache(maxsize=1024)
@@ -101,7 +110,9 @@ _PREPARE_AFTER: Final = 2
 _with_bigints: WeakSet[Any] = WeakSet()
 
 
-def _run_on_server(server: Any, statement: str, values: Sequence[Any]) -> Any:
+def _run_on_server(
+    server: Any, statement: str, values: Sequence[Any], *, binary: bool
+) -> tuple[list[Row], int]:
     from psycopg import Cursor
 
     if server not in _with_bigints:
@@ -110,9 +121,11 @@ def _run_on_server(server: Any, statement: str, values: Sequence[Any]) -> Any:
     # For this statement alone: Django's cursors write values into the text, which is another one each time.
     server.prepare_threshold = _PREPARE_AFTER
     try:
-        return cursor.execute(statement, values)
+        cursor.execute(statement, values, binary=binary)
     finally:
         server.prepare_threshold = None
+    # The description of the columns takes longer to make than the rows to fetch.
+    return cursor.fetchall() if cursor.pgresult.nfields else [], cursor.rowcount
 
 
 def _send_bigints(server: Any) -> None:
@@ -221,6 +234,28 @@ def is_one_of(column: str) -> str:
 def db_list(values: Sequence[int]) -> Any:
     """Return a list as the parameter of `is_one_of`."""
     return json.dumps(values) if _is_sqlite() else list(values)
+
+
+def given_rows(**columns: str) -> str:
+    """Return a table of rows that are one parameter, made by `db_rows`: the text stays the same.
+
+    `columns` has the type of each for PostgreSQL. It expects ten rows of `unnest`, and so looks up what they
+    are joined with. Of a JSON array it would expect a hundred, and read whole tables.
+    """
+    if _is_sqlite():
+        found = ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in columns)
+        return f"(SELECT {found} FROM json_each(%s))"  # noqa: S608  our own names
+    types = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+    return (
+        f"(SELECT {', '.join(f'one.{name}' for name in columns)}"  # noqa: S608  our own names
+        " FROM unnest(ARRAY(SELECT json_array_elements(%s::json))) AS each(value)"
+        f" CROSS JOIN LATERAL json_to_record(each.value) AS one({types}))"
+    )
+
+
+def db_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as the parameter of `given_rows`. What is a list or a mapping itself becomes JSON."""
+    return json.dumps(rows, default=db_time if _is_sqlite() else datetime.isoformat)
 
 
 def byte_order(column: str) -> str:
@@ -411,14 +446,29 @@ def _fetch_arrays(model: Model, olt_id: int, columns: Sequence[str]) -> list[lis
     """Fetch one array for each column. A tuple for each row takes longer, and the garbage collector goes
     through all of them several times.
     """
-    names = list(dict.fromkeys(("id", *columns)))
-    arrays = ", ".join(f"array_agg({_quote(column)})" for column in names)
-    rows = f"SELECT {_join(names)} FROM {_table(model)} WHERE olt_id = %s ORDER BY id"  # noqa: S608
-    with binary_cursor() as cursor:
-        cursor.execute(f"SELECT {arrays} FROM ({rows}) AS found", [olt_id])  # noqa: S608
-        found = [array or [] for array in cursor.fetchone()]
+    names = tuple(dict.fromkeys(("id", *columns)))
+    (row,) = _fetch_binary(_arrays_statement(model, names), [olt_id])
+    found = [array or [] for array in row]
     by_name = dict(zip(names, _sort_by_first(found), strict=True))
     return [by_name[column] for column in columns]
+
+
+@lru_cache(maxsize=256)
+def _arrays_statement(model: Model, names: tuple[str, ...]) -> str:
+    arrays = ", ".join(f"array_agg({_quote(column)})" for column in names)
+    rows = f"SELECT {_join(names)} FROM {_table(model)} WHERE olt_id = %s ORDER BY id"  # noqa: S608
+    return f"SELECT {arrays} FROM ({rows}) AS found"  # noqa: S608
+
+
+def _fetch_binary(statement: str, values: Sequence[Any]) -> list[Row]:
+    """Return the rows of a constant text, in binary: arrays are read several times as fast."""
+    database = connections[DEFAULT_DB_ALIAS]
+    if not _is_watched(database):
+        return _run_unwatched(database, statement, values, binary=True)[0]
+    with binary_cursor() as cursor:
+        cursor.execute(statement, values)
+        found: list[Row] = cursor.fetchall()
+        return found
 
 
 def _fetch_json(model: Model, olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
@@ -494,6 +544,7 @@ def _table(model: Model) -> str:
     return _quote(model._meta.db_table)
 
 
+@cache
 def _quote(name: str) -> str:
     return connection.ops.quote_name(name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cache
 from typing import Final, cast
 
 from django.db import connection
@@ -139,17 +140,28 @@ def store_findings(
 
 def note_collected(olt_id: int, data: Iterable[str], now: datetime) -> None:
     """Date these data as collected now."""
-    rows = sorted({datum[:_LONGEST_DATUM] for datum in data})
+    note_all_collected([(olt_id, data, now)])
+
+
+def note_all_collected(collected: Iterable[tuple[int, Iterable[str], datetime]]) -> None:
+    """Date the data of several OLTs, each with the time of its collection."""
+    rows = [
+        {"olt_id": olt_id, "datum": datum, "collected_at": now}
+        for olt_id, data, now in collected
+        for datum in sorted({each[:_LONGEST_DATUM] for each in data})
+    ]
     if rows:
-        at = sql.db_time(now)
-        given = ", ".join(["(%s, %s, %s)"] * len(rows))
-        sql.execute(_COLLECTED.format(given), [value for datum in rows for value in (olt_id, datum, at)])
+        sql.execute_prepared(_collected_statement(), [sql.db_rows(rows)])
 
 
-_COLLECTED: Final = (
-    "INSERT INTO olt_collected (olt_id, datum, collected_at) VALUES {}"
-    " ON CONFLICT (olt_id, datum) DO UPDATE SET collected_at = excluded.collected_at"
-)
+@cache
+def _collected_statement() -> str:
+    rows = sql.given_rows(olt_id="bigint", datum="text", collected_at="timestamptz")
+    return (
+        "INSERT INTO olt_collected (olt_id, datum, collected_at)"  # noqa: S608  our own names
+        f" SELECT given.olt_id, given.datum, given.collected_at FROM {rows} AS given WHERE true"
+        " ON CONFLICT (olt_id, datum) DO UPDATE SET collected_at = excluded.collected_at"
+    )
 
 
 class _FindingsWriter:

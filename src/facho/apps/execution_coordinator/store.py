@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from facho.apps.db import sql
@@ -22,7 +22,6 @@ from facho.core.changes import fingerprint
 from facho.core.quota import Hour, LostSlots, Outcome, merge_lost_slots
 
 _AT_ONCE: Final = 500
-_PARTS: Final = 8
 
 
 class TrackerKey(NamedTuple):
@@ -52,44 +51,48 @@ def count_outcomes(outcomes: Iterable[CountedSlots], now: datetime) -> None:
     keys = sorted(by_key)
     for first in range(0, len(keys), _AT_ONCE):
         chunk = keys[first : first + _AT_ONCE]
-        rows = [_new_row(key, by_key[key], now) for key in chunk]
-        # One slot has few parts, and so the text is nearly always one of a few; a long one is not kept.
-        write = sql.execute_prepared if len(rows) <= _PARTS else sql.execute
-        write(_upsert_statement(len(rows)), [value for row in rows for value in row])
+        sql.execute_prepared(_add_statement(), [sql.db_rows([_row(key, by_key[key], now) for key in chunk])])
     _add_reasons({key: reasons for key in keys if (reasons := _reasons(by_key[key]))})
 
 
-def _new_row(key: TrackerKey, counted: Sequence[CountedSlots], now: datetime) -> tuple[Any, ...]:
-    """Return the values of a row in the order of _NEW."""
+def _row(key: TrackerKey, counted: Sequence[CountedSlots], now: datetime) -> dict[str, Any]:
+    """Return what is added to a tracker, by the names of _ADDED."""
     counts = {outcome: sum(each.count for each in counted if each.outcome is outcome) for outcome in Outcome}
     total = sum(each.duration_ms for each in counted)
     completed = counts[Outcome.COMPLETED]
-    moment = sql.db_time(now)
-    return (
-        key.olt_id,
-        key.task_type,
-        sql.db_time(key.hour.start),
-        sql.db_time(key.hour.end),
-        sum(counts.values()),
-        completed,
-        counts[Outcome.FAILED],
-        counts[Outcome.SKIPPED],
-        total,
-        total // max(completed, 1),
-        moment,
-        moment,
-    )
+    return {
+        "olt_id": key.olt_id,
+        "task_type": key.task_type,
+        "period_start": key.hour.start,
+        "period_end": key.hour.end,
+        "quota_required": sum(counts.values()),
+        "quota_completed": completed,
+        "quota_failed": counts[Outcome.FAILED],
+        "quota_skipped": counts[Outcome.SKIPPED],
+        "total_duration_ms": total,
+        "avg_duration_ms": total // max(completed, 1),
+        "updated_at": now,
+    }
 
 
-_NEW: Final = (
-    "INSERT INTO quota_tracker AS q (olt_id, task_type, period_start, period_end, quota_required,"
-    " quota_completed, quota_failed, quota_skipped, total_duration_ms, avg_duration_ms, created_at,"
-    " updated_at, quota_pending, reasons, status) VALUES "
-)
-_VALUES: Final = "(" + "%s, " * 12 + "0, '[]', 'IN_PROGRESS')"
+_ADDED: Final = {
+    "olt_id": "bigint",
+    "task_type": "text",
+    "period_start": "timestamptz",
+    "period_end": "timestamptz",
+    "quota_required": "bigint",
+    "quota_completed": "bigint",
+    "quota_failed": "bigint",
+    "quota_skipped": "bigint",
+    "total_duration_ms": "bigint",
+    "avg_duration_ms": "bigint",
+    "updated_at": "timestamptz",
+}
 # The first outcome creates a missing tracker; a slot that was not expected raises what is required.
-_AND_ADD: Final = (
-    " ON CONFLICT (olt_id, task_type, period_start) DO UPDATE SET"
+_ADD: Final = (
+    f"INSERT INTO quota_tracker AS q ({', '.join(_ADDED)}, created_at, quota_pending, reasons, status)"  # noqa: S608
+    f" SELECT {', '.join(f'given.{name}' for name in _ADDED)}, given.updated_at, 0, '[]', 'IN_PROGRESS'"
+    " FROM {rows} AS given WHERE true ON CONFLICT (olt_id, task_type, period_start) DO UPDATE SET"
     " quota_required = {greatest}(q.quota_required,"
     " q.quota_required - q.quota_pending + excluded.quota_required),"
     " quota_completed = q.quota_completed + excluded.quota_completed,"
@@ -103,9 +106,10 @@ _AND_ADD: Final = (
 )
 
 
-@lru_cache(maxsize=_PARTS)
-def _upsert_statement(rows: int) -> str:
-    return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=sql.greatest())
+@cache
+def _add_statement() -> str:
+    """Return the statement. Rows are inserted, and so locked, in the order in which they are given."""
+    return _ADD.format(rows=sql.given_rows(**_ADDED), greatest=sql.greatest())
 
 
 def _reasons(counted: Iterable[CountedSlots]) -> list[LostSlots]:

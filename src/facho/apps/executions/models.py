@@ -38,11 +38,20 @@ class Trigger(models.TextChoices):
 class Execution(models.Model):
     """One run of a composite node on its OLT: for one slot, or because a person asked."""
 
+    # A row is written four times, and each time it gets an entry in every index without a condition. So keys
+    # of other tables have no index of their own where another index begins with them.
     # Empty for a manual execution of everything the family offers, and for the reading of one ONU.
     node = models.ForeignKey(
-        SnmpJobHost, models.CASCADE, related_name="executions", null=True, verbose_name=_("node")
+        SnmpJobHost,
+        models.CASCADE,
+        related_name="executions",
+        null=True,
+        db_index=False,
+        verbose_name=_("node"),
     )
-    olt = models.ForeignKey(Olt, models.CASCADE, related_name="executions", verbose_name=_("OLT"))
+    olt = models.ForeignKey(
+        Olt, models.CASCADE, related_name="executions", db_index=False, verbose_name=_("OLT")
+    )
     # Set for the reading of one ONU. Hardly any execution has it, so it has a partial index.
     onu = models.ForeignKey(
         Onu, models.CASCADE, related_name="readings", null=True, db_index=False, verbose_name="ONU"
@@ -65,8 +74,9 @@ class Execution(models.Model):
     why_late = models.CharField(
         _("why late"), max_length=20, default="", blank=True, choices=[(why.value, why.value) for why in Why]
     )
+    # Few executions have it, so it has a partial index.
     blocked_by = models.ForeignKey(
-        "self", models.SET_NULL, related_name="+", null=True, verbose_name=_("waited for")
+        "self", models.SET_NULL, related_name="+", null=True, db_index=False, verbose_name=_("waited for")
     )
     attempt = models.PositiveSmallIntegerField(_("attempts"), default=0)
     parts = models.JSONField(_("parts"), default=list)
@@ -135,6 +145,11 @@ class Execution(models.Model):
             models.Index(
                 fields=["onu", "-id"], name="snmp_executions_of_onu", condition=Q(onu__isnull=False)
             ),
+            models.Index(
+                fields=["blocked_by"],
+                name="snmp_executions_blocked_by",
+                condition=Q(blocked_by__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -142,8 +157,9 @@ class Execution(models.Model):
 
 
 class Attempt(models.Model):
+    # The index of the constraint begins with it.
     execution = models.ForeignKey(
-        Execution, models.CASCADE, related_name="attempts", verbose_name=_("execution")
+        Execution, models.CASCADE, related_name="attempts", db_index=False, verbose_name=_("execution")
     )
     number = models.PositiveSmallIntegerField(_("number"))
     started_at = models.DateTimeField(_("started at"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 from django.db.models import Q, Sum
@@ -46,8 +46,6 @@ _SET_PRIORITIES: Final = (
 )
 
 
-# An OLT has one execution under way at a time, and its row is locked while an attempt is ended: nobody else
-# adds to the same totals meanwhile.
 # The upper bounds of the classes of durations, in seconds.
 WITHIN: Final = (1, 3, 10, 30, 60, 120, 300, 600, 1800)
 _LOAD: Final = ("requests", "timeouts", "varbinds", "bytes_sent", "bytes_received")
@@ -77,67 +75,75 @@ class EndedAttempt:
     at: datetime
     seconds: float
     report: AttemptReport = AttemptReport()
+    # Of an execution that waits again.
+    retry_at: datetime | None = None
+    trigger: str | None = None
 
 
-def write_attempt_end(
-    end: EndedAttempt, *, retry_at: datetime | None = None, trigger: str | None = None
-) -> None:
-    """Release the execution, close its attempt and add it to the totals.
+def write_attempt_ends(ends: Sequence[EndedAttempt]) -> None:
+    """Release the executions, close their attempts and add them to the totals.
 
-    `retry_at` and `trigger` are of an execution that waits again. A server does it all in one statement: none
-    of the rows belongs to anybody else while the execution's is locked.
+    No two of them are of one OLT. A server does it all in one statement: none of the rows belongs to anybody
+    else while those of the executions are locked.
     """
-    moment, error = sql.db_time(end.at), encode(end.error)
-    released = [
-        end.state.value,
-        error,
-        *map(_json, (end.report.parts, end.report.counts, end.report.load or None, end.report.result)),
-        None if end.state is State.WAITING else moment,
-        sql.db_time(retry_at),
-        trigger,
-        end.execution_id,
-    ]
-    closed = [moment, error, end.execution_id, end.number]
+    if not ends:
+        return
+    given = sql.db_rows([_values(end) for end in ends])
+    for statement in _end_statements():
+        sql.execute_prepared(statement, [given])
+
+
+def _values(end: EndedAttempt) -> dict[str, Any]:
+    report = end.report
+    return {
+        "id": end.execution_id,
+        "number": end.number,
+        "state": end.state.value,
+        "error": encode(end.error),
+        "parts": report.parts,
+        "counts": report.counts,
+        "load": report.load or None,
+        "result": report.result,
+        "at": end.at,
+        "ended_at": None if end.state is State.WAITING else end.at,
+        "not_before": end.retry_at,
+        "trigger": end.trigger,
+        **_totals(end),
+    }
+
+
+@cache
+def _end_statements() -> list[str]:
+    rows = sql.given_rows(**_ROW)
+    statements = (_RELEASE, _CLOSE_ATTEMPTS, _ADD)
     if is_embedded():
-        sql.execute_prepared(_RELEASE, released)
-        sql.execute_prepared(_CLOSE_ATTEMPT, closed)
-        sql.execute_prepared(_ADD, _total_values(end))
-    else:
-        sql.execute_prepared(_END_ON_SERVER, [*released, *closed, *_total_values(end)])
+        return [each.format(given=f"{rows} AS given") for each in statements]
+    released, closed, added = (each.format(given="given") for each in statements)
+    return [f"WITH given AS {rows}, released AS ({released}), closed AS ({closed}) {added}"]
 
 
-def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
-
-
-def _total_values(end: EndedAttempt) -> list[Any]:
+def _totals(end: EndedAttempt) -> dict[str, Any]:
+    """Return what is added to the totals, by the names of _COUNTED."""
     load = end.report.load
     wait = _waited(end) if end.number > 1 else timedelta()
-    counts = {
+    return {
         **_outcome(end),
-        "retries": end.number > 1,
+        "retries": int(end.number > 1),
         "retry_wait_seconds": max(0.0, wait.total_seconds()),
         **{name: load.get(name, 0) for name in _LOAD},
         "snmp_seconds": load.get("seconds", 0.0),
     }
-    # A delay counts once, whatever the number of attempts.
-    ended = int(end.state in _ENDED)
-    return [*(_number(counts[name]) for name in _GIVEN), ended, ended, end.execution_id]
 
 
 def _outcome(end: EndedAttempt) -> dict[str, Any]:
-    ended = end.state in _ENDED
+    ended = int(end.state in _ENDED)
     return {
-        "succeeded": end.state is State.SUCCESS,
-        "failed": end.state is State.FAILED,
+        "ended": ended,
+        "succeeded": int(end.state is State.SUCCESS),
+        "failed": int(end.state is State.FAILED),
         "seconds": end.seconds if ended else 0.0,
-        **{f"within_{most}s": ended and end.seconds <= most for most in WITHIN},
+        **{f"within_{most}s": int(ended and end.seconds <= most) for most in WITHIN},
     }
-
-
-def _number(value: Any) -> Any:
-    """Return a number for a bool: PostgreSQL does not add those."""
-    return int(value) if isinstance(value, bool) else value
 
 
 def _waited(end: EndedAttempt) -> timedelta:
@@ -150,29 +156,43 @@ _GAP: Final = (
     " JOIN execution_attempts before ON before.execution_id = a.execution_id AND before.number = a.number - 1"
     " WHERE a.execution_id = %s AND a.number = %s AND before.ended_at IS NOT NULL"
 )
-_GIVEN: Final = (
+_COUNTED: Final = (
     "succeeded", "failed", "seconds", *(f"within_{most}s" for most in WITHIN),
     "retries", "retry_wait_seconds", *_LOAD, "snmp_seconds",
 )  # fmt: skip
-_COLUMNS: Final = (*_GIVEN, "delayed", "delay_seconds")
+_COLUMNS: Final = (*_COUNTED, "delayed", "delay_seconds")
 _LOADS: Final = (*_LOAD, "snmp_seconds")
+_ROW: Final = {
+    **dict.fromkeys(("id", "number", "ended"), "bigint"),
+    **dict.fromkeys(("state", "error", "trigger"), "text"),
+    **dict.fromkeys(("parts", "counts", "load", "result"), "jsonb"),
+    **dict.fromkeys(("at", "ended_at", "not_before"), "timestamptz"),
+    **{name: "double precision" if name.endswith("seconds") else "bigint" for name in _COUNTED},
+}
+_RELEASE: Final = (
+    "UPDATE snmp_executions AS e SET state = given.state, error = given.error, lease_token = '',"
+    " lease_expires_at = NULL, parts = COALESCE(given.parts, e.parts),"
+    " counts = COALESCE(given.counts, e.counts), load = COALESCE(given.load, e.load),"
+    " result = COALESCE(given.result, e.result), ended_at = COALESCE(given.ended_at, e.ended_at),"
+    " not_before = COALESCE(given.not_before, e.not_before), trigger = COALESCE(given.trigger, e.trigger)"
+    " FROM {given} WHERE e.id = given.id"
+)
+_CLOSE_ATTEMPTS: Final = (
+    "UPDATE execution_attempts AS a SET ended_at = given.at, error = given.error"
+    " FROM {given} WHERE a.execution_id = given.id AND a.number = given.number"
+)
+# A delay counts once, whatever the number of attempts.
 _ADD: Final = (
     f"INSERT INTO execution_totals (olt_id, kind, {', '.join(_COLUMNS)})"  # noqa: S608
     f" SELECT e.olt_id, CASE WHEN e.onu_id IS NULL THEN COALESCE(j.kind, '') ELSE '{ONE_ONU}' END,"
-    f" {', '.join(['%s'] * len(_GIVEN))},"
-    " CASE WHEN e.why_late <> '' THEN %s ELSE 0 END, COALESCE(e.delay_ms, 0) / 1000.0 * %s"
-    " FROM snmp_executions e"
+    f" {', '.join(f'given.{name}' for name in _COUNTED)},"
+    " CASE WHEN e.why_late <> '' THEN given.ended ELSE 0 END,"
+    " COALESCE(e.delay_ms, 0) / 1000.0 * given.ended"
+    " FROM {given} JOIN snmp_executions e ON e.id = given.id"
     " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
-    " WHERE e.id = %s ON CONFLICT (olt_id, kind) DO UPDATE SET "
+    " WHERE true ON CONFLICT (olt_id, kind) DO UPDATE SET "
     + ", ".join(f"{name} = execution_totals.{name} + excluded.{name}" for name in _COLUMNS)
 )
-_RELEASE: Final = (
-    "UPDATE snmp_executions SET state = %s, error = %s, lease_token = '', lease_expires_at = NULL,"
-    " parts = COALESCE(%s, parts), counts = COALESCE(%s, counts), load = COALESCE(%s, load),"
-    " result = COALESCE(%s, result), ended_at = COALESCE(%s, ended_at),"
-    " not_before = COALESCE(%s, not_before), trigger = COALESCE(%s, trigger) WHERE id = %s"
-)
-_END_ON_SERVER: Final = f"WITH released AS ({_RELEASE}), closed AS ({_CLOSE_ATTEMPT}) {_ADD}"
 
 
 def totals_by_olt() -> list[dict[str, Any]]:

@@ -1,13 +1,14 @@
 """The subject of an execution: the OLT that it asks, and the jobs of its composite node, or one ONU.
 
-All of it is read by one statement. `start` is that statement: it takes a claimed execution, counts its
-attempt and returns its subject, so that nothing has to be read between the claim and the first request.
+All of it is read by one statement. `take_executions` is that statement: it takes claimed executions, counts
+their attempts and returns their subjects, so that nothing has to be read between the claim and the first
+request.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -64,32 +65,32 @@ def execution_subject(execution_id: int) -> ExecutionSubject:
     return _subject_of(node_id, *found)
 
 
-def start(
-    execution_id: int, token: str, worker: str, now: datetime | None, lease: timedelta
-) -> Started | None:
-    """PENDING -> RUNNING, with the attempt and the delay counted. None when it is not to be started.
+def take_executions(
+    tokens: Mapping[int, str], worker: str, now: datetime | None, lease: timedelta
+) -> dict[int, sql.Row]:
+    """PENDING -> RUNNING with these tokens, with the attempts and delays counted.
 
-    For no time, the server's is taken, by the statement itself.
+    Return the rows of those that were taken, by their ids, for `read_started`. For no time, the server's is
+    taken, by the statement itself.
     """
+    rows = sql.db_rows([{"id": each, "token": tokens[each]} for each in sorted(tokens)])
     if is_embedded():
         assert now is not None
-        return _start_embedded(execution_id, token, worker, now, lease)
-    rows = sql.fetch_prepared(_server_statement(), [now, token, lease, worker, execution_id])
-    return _started(*rows[0]) if rows else None
+        return _take_embedded(rows, worker, now, lease)
+    return {row[0]: row for row in sql.fetch_prepared(_server_statement(), [now, lease, worker, rows])}
 
 
-def _start_embedded(
-    execution_id: int, token: str, worker: str, now: datetime, lease: timedelta
-) -> Started | None:
+def _take_embedded(rows: str, worker: str, now: datetime, lease: timedelta) -> dict[int, sql.Row]:
     moment = sql.db_time(now)
+    values = [moment, sql.db_time(now + lease), moment, worker, rows]
     with sql.write_transaction():
-        values = [moment, token, sql.db_time(now + lease), moment, worker, execution_id]
-        rows = sql.fetch_prepared(_embedded_statement(), values)
-        if not rows:
-            return None
-        attempt = rows[0][4]
-        ((run_id,),) = sql.fetch_prepared(_NEW_ATTEMPT, [execution_id, attempt, moment, worker])
-    return _started(run_id, *rows[0])
+        found = sql.fetch_prepared(_embedded_statement(), values)
+        return {row[0]: (row[0], _add_attempt(row[0], row[5], moment, worker), *row[1:]) for row in found}
+
+
+def _add_attempt(execution_id: int, number: int, moment: Any, worker: str) -> int:
+    ((run_id,),) = sql.fetch_prepared(_NEW_ATTEMPT, [execution_id, number, moment, worker])
+    return int(run_id)
 
 
 def write_why_late(execution_id: int, why: str, blocked_by: int | None) -> None:
@@ -97,16 +98,9 @@ def write_why_late(execution_id: int, why: str, blocked_by: int | None) -> None:
         sql.execute_prepared(_WHY_LATE, [why, blocked_by, execution_id])
 
 
-def _started(
-    run_id: int,
-    olt_id: int,
-    node_id: int | None,
-    slot: Any,
-    queued_at: Any,
-    attempt: int,
-    started_at: Any,
-    *subject: Any,
-) -> Started:
+def read_started(row: sql.Row) -> Started:
+    """Return what `take_executions` has found of one execution."""
+    _, run_id, olt_id, node_id, slot, queued_at, attempt, started_at, *subject = row
     times = (sql.parse_time(slot), sql.parse_time(queued_at))
     found = _subject_of(node_id, *subject)
     return Started(run_id, olt_id, node_id, *times, attempt, sql.parse_time(started_at), found)
@@ -164,25 +158,34 @@ def _embedded_statement() -> str:
     return (
         "UPDATE snmp_executions SET state = 'RUNNING', why_late = '', blocked_by_id = NULL,"  # noqa: S608
         " delay_ms = MAX(0, CAST(ROUND((julianday(%s) - julianday(slot)) * 86400000.0) AS INTEGER)),"
-        " lease_token = %s, lease_expires_at = %s, started_at = %s, worker = %s, attempt = attempt + 1"
-        f" WHERE id = %s AND state = 'PENDING' RETURNING {_TAKEN_COLUMNS}, {_subject('snmp_executions')}"
+        " lease_token = wanted.token, lease_expires_at = %s, started_at = %s, worker = %s,"
+        f" attempt = attempt + 1 FROM {_wanted()} AS wanted"
+        " WHERE snmp_executions.id = wanted.id AND state = 'PENDING'"
+        f" RETURNING id, {_TAKEN_COLUMNS}, {_subject('snmp_executions')}"
     )
 
 
 @cache
 def _server_statement() -> str:
-    """Return the statement with the attempt in it: one message, which is a transaction of its own."""
+    """Return the statement with the attempts in it: one message, which is a transaction of its own."""
     return (
-        "WITH given AS (SELECT COALESCE(%s::timestamptz, clock_timestamp()) AS now),"  # noqa: S608
+        "WITH given AS (SELECT COALESCE(%s::timestamptz, clock_timestamp()) AS now, %s::interval AS lease,"  # noqa: S608
+        f" %s::text AS worker), wanted AS {_wanted()},"
         " taken AS (UPDATE snmp_executions e SET state = 'RUNNING', why_late = '', blocked_by_id = NULL,"
         " delay_ms = GREATEST(0, ROUND(EXTRACT(EPOCH FROM given.now - slot) * 1000)),"
-        " lease_token = %s, lease_expires_at = given.now + %s, started_at = given.now, worker = %s,"
-        f" attempt = attempt + 1 FROM given WHERE id = %s AND state = 'PENDING'"
-        f" RETURNING id, worker, {_TAKEN_COLUMNS}, {_subject('e')}),"
+        " lease_token = wanted.token, lease_expires_at = given.now + given.lease, started_at = given.now,"
+        " worker = given.worker, attempt = attempt + 1"
+        " FROM given CROSS JOIN wanted WHERE e.id = wanted.id AND state = 'PENDING'"
+        f" RETURNING e.id, e.worker, {_TAKEN_COLUMNS}, {_subject('e')}),"
         " counted AS (INSERT INTO execution_attempts (execution_id, number, started_at, worker, error)"
-        " SELECT id, attempt, started_at, worker, '' FROM taken RETURNING id AS run_id)"
-        f" SELECT run_id, {_TAKEN_COLUMNS}, onu_id, brand, olt, nodes, oid_state FROM taken, counted"
+        " SELECT id, attempt, started_at, worker, '' FROM taken RETURNING id AS run_id, execution_id)"
+        f" SELECT taken.id, run_id, {_TAKEN_COLUMNS}, onu_id, brand, olt, nodes, oid_state"
+        " FROM taken JOIN counted ON counted.execution_id = taken.id"
     )
+
+
+def _wanted() -> str:
+    return sql.given_rows(id="bigint", token="text")  # noqa: S106  a type
 
 
 _NEW_ATTEMPT: Final = (

@@ -16,6 +16,7 @@ from typing import Final
 from django.db import IntegrityError, InterfaceError, OperationalError
 
 from facho.apps.db import sql
+from facho.apps.db.database import is_embedded
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.models import HistoryHour, Subject
@@ -28,6 +29,10 @@ PORT_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma"
 FACTS_OF: Final[Mapping[str, tuple[str, ...]]] = {Subject.ONU: HISTORY_FACTS, Subject.PORT: PORT_FACTS}
 
 
+# OLT, subject, time and data of a frame.
+FrameRow = tuple[int, str, datetime, bytes]
+
+
 def append_frame(
     olt_id: int,
     at: datetime,
@@ -35,20 +40,44 @@ def append_frame(
     ids: Sequence[int],
     columns: Mapping[str, Sequence[float | None]],
 ) -> None:
-    """Store the numbers of a collection, in the caller's transaction.
+    """Store the numbers of a collection, in the caller's transaction."""
+    insert_frames(make_frame(olt_id, at, subject, ids, columns))
+
+
+def make_frame(
+    olt_id: int,
+    at: datetime,
+    subject: str,
+    ids: Sequence[int],
+    columns: Mapping[str, Sequence[float | None]],
+) -> list[FrameRow]:
+    """Return the row with the numbers of a collection; none if there is no number.
 
     Each column has a value for each of `ids`. Facts that have no history are left out.
     """
     kept = {fact: columns[fact] for fact in FACTS_OF[subject] if fact in columns}
     if not any(value is not None for column in kept.values() for value in column):
-        return
+        return []
     time = milliseconds(at)
     # The row has the time in milliseconds too: a frame that is read twice while its hour is closed has one.
-    values = [olt_id, subject, sql.db_time(moment_of(time)), write_frame(time, ids, kept)]
-    sql.execute(_APPEND, values)
+    return [(olt_id, subject, moment_of(time), write_frame(time, ids, kept))]
+
+
+def insert_frames(rows: Sequence[FrameRow]) -> None:
+    if not rows:
+        return
+    if is_embedded():
+        for olt_id, subject, at, data in rows:
+            sql.execute_prepared(_APPEND, [olt_id, subject, sql.db_time(at), data])
+    else:
+        sql.execute_prepared(_APPEND_ON_SERVER, list(map(list, zip(*rows, strict=True))))
 
 
 _APPEND: Final = "INSERT INTO onu_history_frames (olt_id, subject, at, data) VALUES (%s, %s, %s, %s)"
+_APPEND_ON_SERVER: Final = (
+    "INSERT INTO onu_history_frames (olt_id, subject, at, data)"
+    " SELECT * FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::bytea[])"
+)
 
 
 def close_hours(now: datetime, *, grace: timedelta, most: int) -> int:

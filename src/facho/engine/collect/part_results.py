@@ -114,11 +114,11 @@ def find_missing_columns(part: Part, answers: Answers, decoded: Decoded, profile
     Helper columns are never among them: a GET does not ask for the names behind an index, and a walk without
     them would put every ONU at another place.
     """
-    entities = {oid: {table.entity for table in tables} for oid, tables in tables_of(profile).items()}
+    tables = tables_of(profile)
     empty = {
-        each: entities[each.read_as]
+        each: {table.entity for table in tables[each.read_as]}
         for each in part.columns
-        if not each.helps and entities.get(each.read_as) and not answers.rows.get(each.read_as)
+        if not each.helps and tables.get(each.read_as) and not answers.rows.get(each.read_as)
     }
     if answers.onus_asked:
         if answers.incomplete:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -278,9 +278,16 @@ def _learned(found: dict[str, Any]) -> Learned:
 
 def learned_json(collection: Collection) -> dict[str, Any]:
     """Return what was learned of the OLT: from walks, and in `gets` from GETs by the `batch` of the table."""
-    gets = {str(batch): asdict(learned) for batch, learned in collection.learned_gets.items()}
-    walks = {} if collection.learned is None else asdict(collection.learned)
+    gets = {str(batch): _as_json(learned) for batch, learned in collection.learned_gets.items()}
+    walks = {} if collection.learned is None else _as_json(collection.learned)
     return walks | ({"gets": gets} if gets else {})
+
+
+def _as_json(learned: Learned) -> dict[str, Any]:
+    return {name: getattr(learned, name) for name in _LEARNED}
+
+
+_LEARNED: Final = tuple(each.name for each in fields(Learned))
 
 
 def request_pace_of(

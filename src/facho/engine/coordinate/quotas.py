@@ -53,8 +53,17 @@ def count_part_outcomes(
     slot: Slot, parts: Mapping[int, SlotOutcome], otherwise: SlotOutcome, now: datetime, config: Config
 ) -> None:
     """Count the outcome of each part, by its node; `otherwise` is the outcome of the others."""
+    if counted := part_outcomes(slot, parts, otherwise, now, config):
+        count_outcomes(counted, now)
+
+
+def part_outcomes(
+    slot: Slot, parts: Mapping[int, SlotOutcome], otherwise: SlotOutcome, now: datetime, config: Config
+) -> list[CountedSlots]:
+    """Return what `count_part_outcomes` counts, for a transaction that counts several slots together."""
     outcomes = ((owed, parts.get(owed.node_id, otherwise)) for owed in slot.owes)
-    _count((_counted(slot, owed, outcome, config) for owed, outcome in outcomes), now, config)
+    counted = (_counted(slot, owed, outcome, config) for owed, outcome in outcomes)
+    return [_skipped_if_late(each, now, config) for each in counted]
 
 
 def count_failed_slot(slot: Slot, error: Reason, now: datetime, config: Config) -> None:

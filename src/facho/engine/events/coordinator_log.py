@@ -156,11 +156,10 @@ def log_ended_executions(execution_ids: Sequence[int]) -> None:
         sql.after_commit(partial(_write_lines, list(execution_ids)))
 
 
-def log_ended_execution(
-    subject: LogSubject, state: State, ended_at: datetime, seconds: float, error: Reason
-) -> None:
-    """Write the line of one whose subject was read before it ended, when the transaction commits."""
-    sql.after_commit(partial(_write_ended, [_Ended(subject, state, ended_at, seconds, error)]))
+def log_ended_attempts(ended: Sequence[tuple[LogSubject, State, datetime, float, Reason]]) -> None:
+    """Write the lines of those whose subjects were read before they ended, when the transaction commits."""
+    if ended:
+        sql.after_commit(partial(_write_ended, [_Ended(*each) for each in ended]))
 
 
 @dataclass(frozen=True, slots=True)

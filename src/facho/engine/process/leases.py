@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,9 +21,16 @@ from typing import Final
 from facho.apps.db import sql
 from facho.apps.db.database import Clock, boottime, row_lock, time_for_statement
 from facho.apps.executions.models import Execution, State
-from facho.apps.executions.subjects import ExecutionSubject, Started, start, write_why_late
+from facho.apps.executions.subjects import (
+    ExecutionSubject,
+    Started,
+    read_started,
+    take_executions,
+    write_why_late,
+)
 from facho.config import Config
 from facho.core.delay import Blocker, why_late
+from facho.engine.process.grouped_calls import GroupedCalls
 from facho.engine.process.loops import run_loop
 
 # The share of a lease in which its holder may send: 15 of 20 seconds.
@@ -60,27 +67,48 @@ def send_deadline(boottime_before: float, length: timedelta) -> float:
 
 def start_execution(execution_id: int, worker: str, clock: Clock, config: Config) -> StartedExecution | None:
     """PENDING -> RUNNING. None when another process has it, or when it is no longer wanted."""
-    # In this order: if the process is frozen between the two, the guard stops too early, not too late.
-    before, now = boottime(), time_for_statement(clock)
-    token = secrets.token_hex(16)
-    taken = start(execution_id, token, worker, now, config.lease)
-    if taken is None:
-        return None
-    delayed = taken.started_at - taken.slot > config.delayed_after and _note_why_late(
-        execution_id, taken, config
-    )
-    return StartedExecution(
-        execution_id,
-        taken.run_id,
-        taken.olt_id,
-        taken.node_id,
-        token,
-        taken.attempt,
-        taken.started_at,
-        delayed,
-        send_deadline(before, config.lease),
-        taken.subject,
-    )
+    return ExecutionStarter(worker, clock, config).start(execution_id)
+
+
+class ExecutionStarter:
+    """Starts executions of a process: those of pollers that begin at the same time with one statement."""
+
+    def __init__(self, worker: str, clock: Clock, config: Config) -> None:
+        self._worker = worker
+        self._clock = clock
+        self._config = config
+        self._calls = GroupedCalls(self._take)
+
+    def start(self, execution_id: int) -> StartedExecution | None:
+        """PENDING -> RUNNING. None when another process has it, or when it is no longer wanted."""
+        token = secrets.token_hex(16)
+        before, row = self._calls.run((execution_id, token))
+        if row is None:
+            return None
+        taken, config = read_started(row), self._config
+        delayed = taken.started_at - taken.slot > config.delayed_after and _note_why_late(
+            execution_id, taken, config
+        )
+        return StartedExecution(
+            execution_id,
+            taken.run_id,
+            taken.olt_id,
+            taken.node_id,
+            token,
+            taken.attempt,
+            taken.started_at,
+            delayed,
+            send_deadline(before, config.lease),
+            taken.subject,
+        )
+
+    def _take(self, wanted: Sequence[tuple[int, str]]) -> list[tuple[float, sql.Row | None]]:
+        """Return for each its row, if it was taken, and `boottime` from before it was."""
+        # In this order: if the process is frozen between the two, the guard stops too early, not too late.
+        before, now = boottime(), time_for_statement(self._clock)
+        # An id that was delivered twice is taken once.
+        taken = take_executions(dict(reversed(wanted)), self._worker, now, self._config.lease)
+        return [(before, taken.pop(execution_id, None)) for execution_id, _ in wanted]
 
 
 def _note_why_late(execution_id: int, taken: Started, config: Config) -> bool:

@@ -7,8 +7,8 @@ were before.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import islice
@@ -17,10 +17,12 @@ from typing import Any, Final
 from facho.apps.db import sql
 from facho.apps.db.database import is_embedded, row_lock
 from facho.apps.db.sql import update_rows
-from facho.apps.discovery.store import StoredOnus
+from facho.apps.discovery.store import StoredOnus, note_all_collected
+from facho.apps.execution_coordinator.store import CountedSlots, count_outcomes
 from facho.apps.executions.locks import lock_olt_and_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
-from facho.apps.executions.store import AttemptReport, EndedAttempt, write_attempt_end
+from facho.apps.executions.store import AttemptReport, EndedAttempt, write_attempt_ends
+from facho.apps.history.store import FrameRow, insert_frames
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
@@ -40,12 +42,12 @@ from facho.core.reasons import NO_REASON, Reason, to_json
 from facho.engine.collect.onu_read import onu_read_json
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.work_builder import Planned
-from facho.engine.coordinate.quotas import Slot, count_part_outcomes, slot_from_row
+from facho.engine.coordinate.quotas import Slot, part_outcomes, slot_from_row
 from facho.engine.events.coordinator_log import (
     LOG_SUBJECT_COLUMNS,
     LOG_SUBJECT_JOINS,
     LogSubject,
-    log_ended_execution,
+    log_ended_attempts,
     log_ended_executions,
 )
 from facho.engine.process.leases import LeaseLost, StartedExecution
@@ -100,10 +102,54 @@ class Recording:
     node: LockedNode | None
     now: datetime
     config: Config
+    # What is written for all recordings of the transaction together.
+    writes: SharedWrites
 
     @property
     def olt_id(self) -> int:
         return self.started.olt_id
+
+
+@dataclass(slots=True)
+class SharedWrites:
+    """Rows of the tables that every recording writes: one statement writes those of a whole transaction."""
+
+    frames: list[FrameRow] = field(default_factory=list)
+    # OLT, data and time of each collection.
+    collected: list[tuple[int, Iterable[str], datetime]] = field(default_factory=list)
+    ends: list[EndedAttempt] = field(default_factory=list)
+    # Nodes that succeeded, and when they were started.
+    runs: list[tuple[int, datetime]] = field(default_factory=list)
+    outcomes: list[CountedSlots] = field(default_factory=list)
+    # What the log says of executions, when the transaction commits.
+    lines: list[tuple[LogSubject, EndedAttempt]] = field(default_factory=list)
+
+    def write(self, now: datetime) -> None:
+        """Write the rows; the trackers of quotas come last, as everywhere."""
+        insert_frames(self.frames)
+        note_all_collected(self.collected)
+        write_attempt_ends(self.ends)
+        _write_runs(self.runs)
+        if self.outcomes:
+            count_outcomes(self.outcomes, now)
+        log_ended_attempts(
+            [(subject, end.state, end.at, end.seconds, end.error) for subject, end in self.lines]
+        )
+
+
+def _write_runs(runs: Sequence[tuple[int, datetime]]) -> None:
+    if runs:
+        rows = [{"id": node_id, "ran": started_at} for node_id, started_at in sorted(runs)]
+        sql.execute_prepared(_runs_statement(), [sql.db_rows(rows)])
+
+
+@cache
+def _runs_statement() -> str:
+    rows = sql.given_rows(id="bigint", ran="timestamptz")
+    return (
+        "UPDATE snmp_job_hosts AS n SET last_run_at = given.ran, failures_in_a_row = 0"  # noqa: S608
+        f" FROM {rows} AS given WHERE n.id = given.id"
+    )
 
 
 def check_lease(started: StartedExecution, now: datetime | None) -> ExecutionBefore:
@@ -112,15 +158,41 @@ def check_lease(started: StartedExecution, now: datetime | None) -> ExecutionBef
     Everything else that the transaction locks comes after it, in the order of `executions.locks`. For no
     time, the server's is taken, by the statement itself. Raises LeaseLost.
     """
-    rows = sql.fetch_prepared(_held_statement(), [sql.db_time(now), started.execution_id, started.token])
-    if not rows:
-        raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
-    (
-        moment, slot, owes, trigger, onu_id, away_since, failed_in_a_row, unsure_since, had_unreadable,
-        was_suspended, was_reachable, *log_subject,
-    ) = rows[0]  # fmt: skip
+    held = check_leases([started], now)
+    if not held:
+        raise lease_lost(started)
+    return held[started.execution_id]
+
+
+def lease_lost(started: StartedExecution) -> LeaseLost:
+    return LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
+
+
+def check_leases(several: Sequence[StartedExecution], now: datetime | None) -> dict[int, ExecutionBefore]:
+    """Lock the rows of the executions that this process still holds, as `check_lease` does, by their ids."""
+    tokens = sql.db_rows([{"id": each.execution_id, "token": each.token} for each in several])
+    rows = sql.fetch_prepared(_held_statement(), [sql.db_time(now), tokens])
+    return {row[0]: _execution_before(*row) for row in rows}
+
+
+def _execution_before(
+    execution_id: int,
+    olt_id: int,
+    now: Any,
+    slot: Any,
+    owes: str,
+    trigger: str,
+    onu_id: int | None,
+    away_since: Any,
+    failed_in_a_row: int,
+    unsure_since: Any,
+    had_unreadable: bool,
+    was_suspended: bool,
+    was_reachable: bool,
+    *log_subject: Any,
+) -> ExecutionBefore:
     return ExecutionBefore(
-        slot_from_row(started.olt_id, sql.parse_time(slot), json.loads(owes)),
+        slot_from_row(olt_id, sql.parse_time(slot), json.loads(owes)),
         OltReachability(None if away_since is None else sql.parse_time(away_since), failed_in_a_row),
         None if unsure_since is None else sql.parse_time(unsure_since),
         is_onu_read=onu_id is not None,
@@ -128,25 +200,31 @@ def check_lease(started: StartedExecution, now: datetime | None) -> ExecutionBef
         had_unreadable=bool(had_unreadable),
         was_suspended=bool(was_suspended),
         was_reachable=bool(was_reachable) and away_since is None,
-        now=sql.parse_time(moment),
-        log_subject=LogSubject(started.execution_id, *log_subject),
+        now=sql.parse_time(now),
+        log_subject=LogSubject(execution_id, *log_subject),
     )
 
 
 @cache
 def _held_statement() -> str:
-    given = "%s" if is_embedded() else "COALESCE(%s::timestamptz, clock_timestamp())"
-    return _HELD.format(given=given, subject=LOG_SUBJECT_COLUMNS, joins=LOG_SUBJECT_JOINS) + row_lock("e")
+    time = "%s" if is_embedded() else "COALESCE(%s::timestamptz, clock_timestamp())"
+    held = sql.given_rows(id="bigint", token="text")  # noqa: S106  a type
+    statement = _HELD.format(time=time, held=held, subject=LOG_SUBJECT_COLUMNS, joins=LOG_SUBJECT_JOINS)
+    return statement + row_lock("e")
 
 
+# In the order of the ids: two transactions that lock several rows do not wait for each other.
 _HELD: Final = (
-    "SELECT given.now, e.slot, e.owes, e.trigger, e.onu_id, o.unreachable_since, o.failed_in_a_row,"
-    " o.states_unsure_since, EXISTS (SELECT 1 FROM olt_unreadable_rows r WHERE r.olt_id = o.id),"
+    "SELECT e.id, e.olt_id, given.now, e.slot, e.owes, e.trigger, e.onu_id, o.unreachable_since,"
+    " o.failed_in_a_row, o.states_unsure_since,"
+    " EXISTS (SELECT 1 FROM olt_unreadable_rows r WHERE r.olt_id = o.id),"
     " o.suspended_reason <> '' OR o.failed_probes > 0"
     " OR COALESCE(n.suspended_reason, '') <> '' OR COALESCE(n.failed_probes, 0) > 0, o.reachable,"
     " {subject}"
-    " FROM (SELECT {given} AS now) given CROSS JOIN snmp_executions e JOIN olts o ON o.id = e.olt_id{joins}"
-    " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > given.now"
+    " FROM (SELECT {time} AS now) given CROSS JOIN {held} held"
+    " JOIN snmp_executions e ON e.id = held.id AND e.lease_token = held.token"
+    " JOIN olts o ON o.id = e.olt_id{joins}"
+    " WHERE e.state = 'RUNNING' AND e.lease_expires_at > given.now ORDER BY e.id"
 )
 
 
@@ -180,14 +258,14 @@ _MAX_PROBLEMS: Final = 10
 
 def write_execution(recording: Recording) -> None:
     collection, planned = recording.collection, recording.planned
-    started = recording.started
-    end_attempt(
+    started, now = recording.started, recording.now
+    end = attempt_end(
         started.execution_id,
         started.attempt,
         started.started_at,
         recording.end.attempt,
         NO_REASON if collection.succeeded else collection.error,
-        recording.now,
+        now,
         is_run_now=recording.before.is_run_now,
         report=AttemptReport(
             parts=[_part_json(part) for part in (*collection.parts, *planned.unsupported)],
@@ -195,15 +273,21 @@ def write_execution(recording: Recording) -> None:
             load=_sum_loads(part.load for part in collection.parts),
             result=_result(recording),
         ),
-        log_subject=recording.before.log_subject,
     )
+    if end.state is State.SUCCESS:
+        recording.writes.ends.append(end)
+    else:
+        # Suspending its OLT or node looks at what waits.
+        write_attempt_ends([end])
+    if end.state is not State.WAITING:
+        recording.writes.lines.append((recording.before.log_subject, end))
 
 
 def write_quotas(recording: Recording) -> None:
     """Count the outcome of the slot, unless it is tried again."""
     if (outcomes := recording.end.outcomes) is not None:
-        otherwise = recording.end.otherwise
-        count_part_outcomes(recording.before.slot, outcomes, otherwise, recording.now, recording.config)
+        slot, otherwise = recording.before.slot, recording.end.otherwise
+        recording.writes.outcomes += part_outcomes(slot, outcomes, otherwise, recording.now, recording.config)
 
 
 def write_manual_execution(
@@ -226,26 +310,39 @@ def end_attempt(
     *,
     is_run_now: bool = False,
     report: AttemptReport | None = None,
-    log_subject: LogSubject | None = None,
 ) -> None:
-    """Release the execution, which waits again if another attempt follows, and count its attempt.
-
-    `log_subject` is what the log says of it, if somebody has read that already.
-    """
-    state, waits = State(end.state.value), end.state is EndState.WAITING
-    trigger = (Trigger.RUN_NOW if is_run_now else Trigger.RETRY).value if waits else None
-    seconds = max(0.0, (now - started_at).total_seconds())
-    write_attempt_end(
-        EndedAttempt(execution_id, attempt, state, error, now, seconds, report or AttemptReport()),
-        retry_at=end.retry_at if waits else None,
-        trigger=trigger,
+    """Release the execution, which waits again if another attempt follows, and count its attempt."""
+    ended = attempt_end(
+        execution_id, attempt, started_at, end, error, now, is_run_now=is_run_now, report=report
     )
-    if waits:
-        return
-    if log_subject is None:
+    write_attempt_ends([ended])
+    if ended.state is not State.WAITING:
         log_ended_executions([execution_id])
-    else:
-        log_ended_execution(log_subject, state, now, seconds, error)
+
+
+def attempt_end(
+    execution_id: int,
+    attempt: int,
+    started_at: datetime,
+    end: AttemptEnd,
+    error: Reason,
+    now: datetime,
+    *,
+    is_run_now: bool = False,
+    report: AttemptReport | None = None,
+) -> EndedAttempt:
+    waits = end.state is EndState.WAITING
+    return EndedAttempt(
+        execution_id,
+        attempt,
+        State(end.state.value),
+        error,
+        now,
+        max(0.0, (now - started_at).total_seconds()),
+        report or AttemptReport(),
+        retry_at=end.retry_at if waits else None,
+        trigger=(Trigger.RUN_NOW if is_run_now else Trigger.RETRY).value if waits else None,
+    )
 
 
 def _part_json(outcome: PartResult) -> dict[str, Any]:
@@ -370,8 +467,7 @@ def _write_success(recording: Recording) -> None:
     """Date the run of the node and of every chained one that was asked for; resume what was suspended."""
     started, collection, now = recording.started, recording.collection, recording.now
     if started.node_id is not None:
-        ran = {"last_run_at": started.started_at, "failures_in_a_row": 0}
-        sql.update_row(SnmpJobHost, started.node_id, ran)
+        recording.writes.runs.append((started.node_id, started.started_at))
     chained = [
         (each.part.node_id, started.started_at)
         for each in collection.parts[1:]

@@ -19,7 +19,7 @@ from facho.apps.discovery.selectors import Census, census
 from facho.apps.discovery.store import FrameValues
 from facho.apps.execution_coordinator.store import mark_changed
 from facho.apps.history.models import Subject
-from facho.apps.history.store import append_frame
+from facho.apps.history.store import make_frame
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import JobKind
 from facho.core.execution_end import OltAfter, OltReachability, ReplanReason
@@ -252,7 +252,7 @@ def write_chassis(recording: Recording) -> None:
     planned, now = recording.planned, recording.now
     if planned.reading is None:
         ports = store_chassis(recording.olt_id, planned.work.profile, recording.collection.parts, now)
-        append_frame(recording.olt_id, now, Subject.PORT, ports.ids, ports.columns)
+        recording.writes.frames += make_frame(recording.olt_id, now, Subject.PORT, ports.ids, ports.columns)
 
 
 def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartResult], now: datetime) -> FrameValues:

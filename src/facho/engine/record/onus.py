@@ -21,10 +21,10 @@ from facho.apps.discovery.findings import ONLINE, Finding
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Optics, PortOutage, Presence
 from facho.apps.discovery.onu_events import POWERS, PowerChange, StateChange, StateChanges, port_of
 from facho.apps.discovery.roster import VALUES
-from facho.apps.discovery.store import StoredOnus, note_collected, store_findings, store_unreadable
+from facho.apps.discovery.store import StoredOnus, store_findings, store_unreadable
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import values_by_hour
-from facho.apps.history.store import append_frame, places_of_olt
+from facho.apps.history.store import make_frame, places_of_olt
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import JobKind
 from facho.config import Config
@@ -67,7 +67,9 @@ def write_onu_history(recording: Recording) -> None:
     frame, reading = recording.stored.frame, recording.planned.reading
     if reading is not None:
         frame = frame.of_one(reading.onu_id)
-    append_frame(recording.olt_id, recording.now, Subject.ONU, frame.ids, frame.columns)
+    recording.writes.frames += make_frame(
+        recording.olt_id, recording.now, Subject.ONU, frame.ids, frame.columns
+    )
 
 
 def findings_of(parts: Iterable[PartResult], profile: Profile) -> Iterator[Finding]:
@@ -124,7 +126,7 @@ def write_collected(recording: Recording) -> None:
     if planned.reading is None:
         parts, profile = recording.collection.parts, planned.work.profile
         data = {datum for part in parts for datum in collected_data(part, profile)}
-        note_collected(recording.olt_id, data, recording.now)
+        recording.writes.collected.append((recording.olt_id, data, recording.now))
 
 
 def collected_data(outcome: PartResult, profile: Profile) -> set[str]:

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -31,17 +31,18 @@ from facho.engine.collect.collector import collect
 from facho.engine.collect.work_builder import NothingToAsk, plan_execution
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ExecutionLostLease, SaturationEnded, SaturationStarted
+from facho.engine.process.grouped_calls import GroupedCalls
 from facho.engine.process.leases import (
+    ExecutionStarter,
     HeldLease,
     LeaseKeeper,
     LeaseLost,
     StartedExecution,
     release_lease,
-    start_execution,
 )
 from facho.engine.process.turns import Turns, turns_of
 from facho.engine.record.no_collection import hand_back, record_failure
-from facho.engine.record.recorder import record
+from facho.engine.record.recorder import Result, record, record_together
 from facho.keys import KeyProblem
 from facho.snmp import Client
 
@@ -126,10 +127,18 @@ class Runtime:
     # Set when the process stops: what is cancelled from then on is handed back.
     stopping: threading.Event = field(default_factory=threading.Event)
     leases: LeaseKeeper = field(init=False)
+    starter: ExecutionStarter = field(init=False)
+    # Small results that end at about the same time are stored together.
+    recordings: GroupedCalls[Result, State] = field(init=False)
 
     def __post_init__(self) -> None:
         self.leases = LeaseKeeper(self.config, self.clock)
         self.turns = Turns(turns_of(self.config.pollers))
+        self.starter = ExecutionStarter(self.worker, self.clock, self.config)
+        self.recordings = GroupedCalls(self._record_together)
+
+    def _record_together(self, results: Sequence[Result]) -> list[State | Exception]:
+        return record_together(results, time_for_statement(self.clock), self.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +157,7 @@ def run_execution(
     progress: Callable[[int], None] | None = None,
 ) -> RunResult | None:
     """Return None when there was nothing to start: delivered twice, aborted, or taken by another process."""
-    started = start_execution(execution_id, runtime.worker, runtime.clock, runtime.config)
+    started = runtime.starter.start(execution_id)
     if started is None:
         log.info("nothing to start", extra={"action": "nothing_to_start", "execution_id": execution_id})
         return None
@@ -190,15 +199,27 @@ def _collect_and_record(
         log.exception("execution failed by an internal error", extra={"action": "bug", **_ids(started)})
         return _fail(_internal_error(bug), started, held, runtime)
     try:
-        return retry_while_leased(
-            lambda now: record(started, planned, collection, now, config), held, runtime
-        )
+        return _record(Result(started, planned, collection), held, runtime)
     except LeaseLost:
         raise
     except Exception as bug:
         # No later try would succeed, and the OLT must not be held for ever because of its answers.
         log.exception("results cannot be stored", extra={"action": "bug", **_ids(started)})
         return _fail(_internal_error(bug), started, held, runtime)
+
+
+def _record(result: Result, held: HeldLease, runtime: Runtime) -> State:
+    """Store the result, with others if it may be; after a failure alone, without waiting for their locks."""
+    if result.may_share:
+        try:
+            return runtime.recordings.run(result)
+        except (OperationalError, InterfaceError) as error:
+            _leave_database(error, held)
+    return retry_while_leased(
+        lambda now: record(result.started, result.planned, result.collection, now, runtime.config),
+        held,
+        runtime,
+    )
 
 
 def _fail(why: Reason, started: StartedExecution, held: HeldLease, runtime: Runtime) -> State:
@@ -220,16 +241,21 @@ def retry_while_leased(store: Callable[[datetime | None], T], held: HeldLease, r
         try:
             return store(time_for_statement(runtime.clock))
         except (OperationalError, InterfaceError) as error:
-            log.error(
-                "database unavailable, results not stored yet",
-                extra={"action": "store_failed", "error": str(error), **_ids(held.started)},
-            )
-            connection.close()
-            held.check()
+            _leave_database(error, held)
             if time.monotonic() > until:
                 raise
             with runtime.turns.released():
                 time.sleep(_PAUSE_S)
+
+
+def _leave_database(error: Exception, held: HeldLease) -> None:
+    """Close the connection before another try. Raises LeaseLost when there may be none."""
+    log.error(
+        "database unavailable, results not stored yet",
+        extra={"action": "store_failed", "error": str(error), **_ids(held.started)},
+    )
+    connection.close()
+    held.check()
 
 
 def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:
@@ -258,6 +284,8 @@ def _ids(started: StartedExecution) -> dict[str, int]:
 class _Poller:
     node_id: int | None = None
     since: datetime | None = None
+    # The same on the clock of this process, which is read without asking a server.
+    began: float = 0.0
     busy: timedelta = timedelta()
     completed: int = 0
     delayed: int = 0
@@ -277,14 +305,15 @@ class PollerActivity:
         with self._lock:
             poller = self._pollers[number]
             poller.node_id, poller.since = started.node_id, started.started_at
+            poller.began = time.monotonic()
             poller.delayed += started.delayed
             self._changed = True
 
-    def end(self, number: int, now: datetime) -> None:
+    def end(self, number: int) -> None:
         with self._lock:
             poller = self._pollers[number]
             if poller.since is not None:
-                poller.busy += max(timedelta(), now - poller.since)
+                poller.busy += timedelta(seconds=time.monotonic() - poller.began)
                 poller.completed += 1
             poller.node_id, poller.since = None, None
             self._changed = True

@@ -29,7 +29,7 @@ from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.events.coordinator_log import log_writer
 from facho.engine.process.loops import run_step
-from facho.engine.record.recorder import record
+from facho.engine.record.recorder import record_together
 from facho.engine.schedule import runner
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.runner import Runtime, SnmpLoop, run_execution
@@ -94,15 +94,15 @@ def break_things(olts: dict[str, Olt], monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyError(f"{work.target.community} {AUTH} {PRIV}")
         return collect(work, *rest)
 
-    def refused(started: Any, *rest: Any) -> Any:
-        if started.olt_id == olts["unstored"].id and not failed:
+    def refused(results: Any, *rest: Any) -> Any:
+        if any(each.started.olt_id == olts["unstored"].id for each in results) and not failed:
             failed.append(1)
             raise OperationalError(f"postgresql://facho:{quote(DATABASE, safe='')}@db: refused {DATABASE!r}")
-        return record(started, *rest)
+        return record_together(results, *rest)
 
     monkeypatch.setattr(runner, "_PAUSE_S", 0.01)
     monkeypatch.setattr(runner, "collect", buggy)
-    monkeypatch.setattr(runner, "record", refused)
+    monkeypatch.setattr(runner, "record_together", refused)
 
 
 def run_all(config: Config, snmp: SnmpLoop) -> None:

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from facho.apps.db.database import ClockJumpDetector
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
+from facho.apps.executions.subjects import read_started
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.apps.zabbix_pollers.store import register_worker, unregister_worker, update_heartbeat
@@ -15,7 +16,13 @@ from facho.config import Config
 from facho.core.reasons import Reason, text_reason
 from facho.engine.commands.runs import keep_waiting
 from facho.engine.process import leases
-from facho.engine.process.leases import LeaseKeeper, LeaseLost, release_lease, start_execution
+from facho.engine.process.leases import (
+    ExecutionStarter,
+    LeaseKeeper,
+    LeaseLost,
+    release_lease,
+    start_execution,
+)
 from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.schedule.recovery import Recovered, recover
 from facho.engine.schedule.scheduler import scheduler_step
@@ -363,3 +370,28 @@ def test_a_collection_by_hand_ends_with_the_process_that_waits_to_run_it() -> No
 
     assert columns(gone, "state", "error") == ("ABORTED", Reason.of("asking_process_gone"))
     assert columns(waited_for, "state") == ("WAITING",)
+
+
+def test_executions_that_start_together_are_each_started_once(clocks: Clocks) -> None:
+    """One is delivered twice, one was aborted meanwhile, and one is unknown."""
+    first, second, aborted = (make_execution(make_node(), at("10:00"), State.PENDING) for _ in range(3))
+    Execution.objects.filter(id=aborted.id).update(state=State.ABORTED)
+    starter = ExecutionStarter("here", clocks.read, CONFIG)
+    wanted = [(second.id, "b"), (first.id, "a"), (second.id, "again"), (aborted.id, "c"), (10**9, "d")]
+
+    taken = [row for _, row in starter._take(wanted)]
+
+    assert [row is not None for row in taken] == [True, True, False, False, False]
+    rows = Execution.objects.filter(id__in=[first.id, second.id]).order_by("id")
+    assert [(each.state, each.lease_token, each.attempt) for each in rows] == [
+        (State.RUNNING, "a", 1),
+        (State.RUNNING, "b", 1),
+    ]
+    assert [each.olt_id for each in map(read_started, filter(None, taken))] == [second.olt_id, first.olt_id]
+    attempts = Attempt.objects.filter(execution__in=[first, second, aborted])
+    assert sorted(attempts.values_list("execution", "number")) == [(first.id, 1), (second.id, 1)]
+    runs = {each.execution_id: each.id for each in attempts}
+    assert [each.run_id for each in map(read_started, filter(None, taken))] == [
+        runs[second.id],
+        runs[first.id],
+    ]
