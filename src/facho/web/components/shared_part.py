@@ -24,7 +24,7 @@ from facho.apps.access.selectors import role_of
 from facho.web.server.answer_cache import AnswerBusy, AnswerCache
 from facho.web.server.refusals import database_too_slow
 
-_MAX_AGE: Final = timedelta(seconds=1)
+_SAFE: Final = ("GET", "HEAD", "OPTIONS")
 # So much older is the part that everybody gets while a new one is rendered.
 _STALE_FOR: Final = timedelta(seconds=2)
 _cache: Final = AnswerCache("facho.parts")
@@ -32,7 +32,17 @@ _cache: Final = AnswerCache("facho.parts")
 _renderers: Final = ThreadPoolExecutor(2, thread_name_prefix="parts")
 
 
-class Part(NamedTuple):
+class SharedPart(NamedTuple):
+    """A template, and how its data is read."""
+
+    template: str
+    read: Callable[[], Mapping[str, Any]]
+    # What `read` depends on, such as the query of the request.
+    about: str = ""
+    max_age: timedelta = timedelta(seconds=1)
+
+
+class RenderedPart(NamedTuple):
     content: bytes
     etag: str
 
@@ -42,40 +52,29 @@ class Part(NamedTuple):
         return mark_safe(self.content.decode())  # noqa: S308  # a template has rendered it
 
 
-def render_shared(
-    request: HttpRequest, template: str, read: Callable[[], Mapping[str, Any]], about: str = ""
-) -> HttpResponse:
-    """Render a template with what `read` returns, or answer with the part that was rendered just before.
-
-    `about` is what `read` depends on, such as the query of the request.
-    """
-    part = shared_part(request, template, read, about)
-    answer = HttpResponse(part.content, headers={"ETag": part.etag})
-    return get_conditional_response(request, part.etag, response=answer) or answer
+def answer_part(request: HttpRequest, part: SharedPart) -> HttpResponse:
+    """Answer a poll: with the part, or with 304 if the browser has it."""
+    rendered = rendered_part(request, part)
+    answer = HttpResponse(rendered.content, headers={"ETag": rendered.etag})
+    return get_conditional_response(request, rendered.etag, response=answer) or answer
 
 
-def shared_part(
-    request: HttpRequest, template: str, read: Callable[[], Mapping[str, Any]], about: str = ""
-) -> Part:
+def rendered_part(request: HttpRequest, part: SharedPart) -> RenderedPart:
     """Return the part as those see it who share it with the person of the request."""
     language, zone = translation.get_language(), timezone.get_current_timezone()
-    shared_by = (template, about, language, str(zone), role_of(request.user))
+    shared_by = (part.template, part.about, language, str(zone), role_of(request.user))
     # A hash, because a query may have characters that names of answers may not.
     name = hashlib.sha256(repr(shared_by).encode()).hexdigest()
 
-    def render() -> Part:
+    def render() -> RenderedPart:
         with translation.override(language), timezone.override(zone):
-            return _render(template, read())
+            content = render_to_string(part.template, dict(part.read())).encode()
+        return RenderedPart(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
 
     try:
-        return _cache.get(name, _MAX_AGE, render, _STALE_FOR, _run_later)
+        return _cache.get(name, part.max_age, render, _STALE_FOR, _run_later)
     except AnswerBusy:
         raise database_too_slow() from None
-
-
-def _render(template: str, context: Mapping[str, Any]) -> Part:
-    content = render_to_string(template, dict(context)).encode()
-    return Part(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
 
 
 def _run_later(refresh: Callable[[], None]) -> None:
@@ -87,3 +86,17 @@ def _run_later(refresh: Callable[[], None]) -> None:
             close_old_connections()
 
     _renderers.submit(run)
+
+
+def forget_after_changes(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Let people see at once what they changed: no part from before is shown any more. A middleware."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if request.method not in _SAFE and request.user.is_authenticated:
+            _cache.forget()
+        return response
+
+    return answer

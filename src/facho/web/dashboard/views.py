@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Final
 
 from django.conf import settings
@@ -19,7 +20,7 @@ from facho.core.roles import Role
 from facho.web.access.pages import for_role, part_for_role
 from facho.web.components.list_query import HOURS, OltQuery, parse_olt_query
 from facho.web.components.page import page_context
-from facho.web.components.shared_part import render_shared, shared_part
+from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
 from facho.web.dashboard.data import read_live, read_overview
 from facho.web.dashboard.lanes import read_timeline
 
@@ -32,9 +33,9 @@ def _overview() -> dict[str, Any]:
     return {"overview": read_overview(database_now(), current())}
 
 
-# The template of each part, and how its data is read.
-_LIVE: Final = ("dashboard/live.html", _live)
-_OVERVIEW: Final = ("dashboard/overview.html", _overview)
+_LIVE: Final = SharedPart("dashboard/live.html", _live)
+# Pages ask for it every ten seconds, and it takes twice as long as the live part.
+_OVERVIEW: Final = SharedPart("dashboard/overview.html", _overview, max_age=timedelta(seconds=5))
 
 
 @require_safe
@@ -45,8 +46,8 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     wall = "wall" in request.GET
     context = {
         **page_context(request, _("Dashboard")),
-        "live": shared_part(request, *_LIVE),
-        "overview": shared_part(request, *_OVERVIEW),
+        "live": rendered_part(request, _LIVE),
+        "overview": rendered_part(request, _OVERVIEW),
         "invited": not Olt.objects.exists(),
         "wall": wall,
     }
@@ -58,14 +59,14 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 @part_for_role(Role.VIEWER)
 def live_part(request: HttpRequest) -> HttpResponse:
     """Return the part that refreshes every two seconds; without a session, the browser logs in again."""
-    return render_shared(request, *_LIVE)
+    return answer_part(request, _LIVE)
 
 
 @require_safe
 @never_cache
 @part_for_role(Role.VIEWER)
 def overview_part(request: HttpRequest) -> HttpResponse:
-    return render_shared(request, *_OVERVIEW)
+    return answer_part(request, _OVERVIEW)
 
 
 @require_safe
@@ -74,7 +75,8 @@ def overview_part(request: HttpRequest) -> HttpResponse:
 def timeline_part(request: HttpRequest) -> HttpResponse:
     """Return a page of the timeline, which refreshes itself."""
     query = parse_olt_query(request.GET)
-    return render_shared(request, "dashboard/timeline.html", lambda: _timeline(query), about=repr(query))
+    part = SharedPart("dashboard/timeline.html", lambda: _timeline(query), about=repr(query))
+    return answer_part(request, part)
 
 
 def _timeline(query: OltQuery) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from math import inf
 from time import monotonic
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -51,6 +52,12 @@ class AnswerCache:
         self._turns: dict[str, tuple[threading.Lock, int]] = {}
         # The answers that `run_later` was asked to compute.
         self._refreshed: set[str] = set()
+        # Answers that began before this are not used.
+        self._forgotten_s = -inf
+
+    def forget(self) -> None:
+        """Use no answer any more that was computed before, or whose computation goes on."""
+        self._forgotten_s = monotonic()
 
     def get(
         self,
@@ -68,7 +75,7 @@ class AnswerCache:
         """
         key = f"{self._name}.{name}"
         fresh_s, keep_s = max_age.total_seconds(), (max_age + stale_for).total_seconds()
-        kept: KeptAnswer[T] | None = _read_kept(key, keep_s)
+        kept: KeptAnswer[T] | None = self._read_kept(key, keep_s)
         if kept is not None and kept.is_within(fresh_s):
             return kept.answer
         if kept is not None and run_later is not None:
@@ -81,7 +88,7 @@ class AnswerCache:
                 if not lock.acquire(timeout=_WAIT_S):
                     raise AnswerBusy
             try:
-                kept = _read_kept(key, fresh_s)
+                kept = self._read_kept(key, fresh_s)
                 return (kept or _compute(key, keep_s, compute)).answer
             finally:
                 lock.release()
@@ -94,7 +101,7 @@ class AnswerCache:
         def refresh() -> None:
             try:
                 with self._turn(key) as lock, lock:
-                    if _read_kept(key, fresh_s) is None:
+                    if self._read_kept(key, fresh_s) is None:
                         _compute(key, keep_s, compute)
             except Exception:
                 # Nobody waits for this. When the previous answer is too old, who asks gets the error.
@@ -109,6 +116,11 @@ class AnswerCache:
             self._refreshed.add(key)
         run_later(refresh)
 
+    def _read_kept(self, key: str, max_age_s: float) -> KeptAnswer[T] | None:
+        kept: KeptAnswer[T] | None = cache.get(key)
+        is_usable = kept is not None and kept.began_s > self._forgotten_s and kept.is_within(max_age_s)
+        return kept if is_usable else None
+
     @contextmanager
     def _turn(self, key: str) -> Iterator[threading.Lock]:
         """Yield the lock of a key, which all threads share that need it at the same time."""
@@ -122,11 +134,6 @@ class AnswerCache:
                 lock, users = self._turns.pop(key)
                 if users > 1:
                     self._turns[key] = lock, users - 1
-
-
-def _read_kept(key: str, max_age_s: float) -> KeptAnswer[T] | None:
-    kept: KeptAnswer[T] | None = cache.get(key)
-    return kept if kept is not None and kept.is_within(max_age_s) else None
 
 
 def _compute(key: str, keep_s: float, compute: Callable[[], T]) -> KeptAnswer[T]:

@@ -147,3 +147,23 @@ def test_a_refresh_that_fails_is_logged_and_tried_again(
     clock(2)
     with pytest.raises(ZeroDivisionError):
         cache.get("it", SECOND, fail, SECOND * 2, later.append)
+
+
+def test_what_is_forgotten_is_computed_again(clock: Callable[[float], None]) -> None:
+    cache, later, compute = AnswerCache("test"), list[Callable[[], None]](), HeldComputation()
+
+    def get() -> str:
+        return cache.get("it", SECOND * 9, compute, SECOND * 9, later.append)
+
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(get)
+        compute.begun.wait(PATIENCE_S)
+        clock(0.1)
+        # Also what is being computed now: it may have read what was before the change.
+        cache.forget()
+        clock(0.1)
+        compute.released.set()
+        assert first.result(PATIENCE_S) == "answer 1"
+    assert get() == "answer 2"
+    assert get() == "answer 2"
+    assert not later
