@@ -12,6 +12,7 @@ from facho.web.server.slow_clients import cut_off_slow_clients
 django.setup(set_prefix=False)
 
 from facho.web.server.handler import OneThreadHandler  # noqa: E402  # it needs Django's settings
+from facho.web.server.preload import prepare_process  # noqa: E402
 from facho.web.server.query_limits import limit_queries  # noqa: E402
 
 # Held until the process ends.
@@ -57,3 +58,4 @@ application = cut_off_slow_clients(
     answer=current().answer_timeout,
     body_bytes=current().body_bytes,
 )
+prepare_process()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest
-from django.urls import reverse_lazy
+from django.urls import get_script_prefix, reverse_lazy
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -121,6 +122,16 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
         }
         for group in GROUPS
     ]
+
+
+def links_in(path: str) -> tuple[str, ...]:
+    """Return the links of the sidebar that occur in a path: unfold marks them as those of the open page."""
+    return tuple(link for link in _links(get_script_prefix()) if link in path)
+
+
+@lru_cache(maxsize=4)
+def _links(_prefix: str) -> tuple[str, ...]:
+    return tuple(str(_item(entry)["link"]) for group in GROUPS for entry in group.entries)
 
 
 def _item(entry: Entry) -> Item:

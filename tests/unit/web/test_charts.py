@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facho.web.components import charts
 from facho.web.components.charts import Period, Values, histogram, line_chart, time_axis, value_axis
 
 NOON = datetime(2025, 6, 10, 12, tzinfo=UTC)
 DAY = Period(NOON - timedelta(days=1), NOON, UTC)
+COLUMN_MS = 86_400_000 // charts.SIZE
 
 
 def at(hours: float) -> int:
@@ -52,6 +54,39 @@ def test_a_drop_of_a_moment_is_seen_in_a_year() -> None:
     assert chart.rows[0].label == "-35"
     assert " 1000.0" in chart.lines[0].path
     assert len(chart.lines[0].path) < 60_000
+
+
+def plain_extremes(points: list[tuple[int, float | None]]) -> list[tuple[int, float | None]]:
+    """Choose the lowest and the highest of each column, sample by sample."""
+    columns: dict[int, list[tuple[int, float | None]]] = {}
+    for time, value in points:
+        columns.setdefault((time - at(0)) // COLUMN_MS, []).append((time, value))
+    kept: list[tuple[int, float | None]] = []
+    for column in columns.values():
+        known = [(time, value) for time, value in column if value is not None]
+        if len(known) < 3:
+            kept += column
+        else:
+            lowest, highest = (choose(known, key=lambda each: each[1]) for choose in (min, max))
+            kept += sorted({lowest, highest})
+    return kept
+
+
+# Many samples of a column, and columns without any. None at the very edge, where rounding decides.
+SAMPLES = st.dictionaries(
+    st.tuples(st.integers(0, 5) | st.integers(0, 999), st.integers(1, COLUMN_MS - 1)),
+    st.none() | st.integers(-400, -80).map(lambda tenths: tenths / 10),
+    max_size=60,
+)
+
+
+@given(SAMPLES)
+def test_each_column_keeps_its_lowest_and_its_highest_value(
+    samples: dict[tuple[int, int], float | None],
+) -> None:
+    points = [(at(0) + column * COLUMN_MS + ms, samples[column, ms]) for column, ms in sorted(samples)]
+    series = Values("rx", [time for time, _ in points], [value for _, value in points])
+    assert list(charts._thinned(series, DAY.span)) == plain_extremes(points)
 
 
 def test_the_limit_is_in_sight_though_all_values_are_above_it() -> None:

@@ -7,6 +7,7 @@ phone as on a wall. Time is the caller's: nothing here looks at a clock.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
@@ -162,13 +163,14 @@ def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) ->
     last_time, last, gap = 0, None, longest_gap.total_seconds() * 1000
     # Computed once: a month has thousands of points.
     width = period.span
+    wide, high = SIZE / (width.high - width.low), SIZE / (span.high - span.low)
     for time, value in _thinned(series, width):
         if value is None:
             last_time = 0
             continue
         last = value
         begins = not last_time or time - last_time > gap
-        x, y = width.percent(time) * SIZE / 100, SIZE - span.percent(value) * SIZE / 100
+        x, y = (time - width.low) * wide, SIZE - (value - span.low) * high
         points.append(f"{'M' if begins else 'L'}{x:.1f} {y:.1f}")
         # A single value is a dot: a line of no length with round ends.
         if begins:
@@ -179,23 +181,21 @@ def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) ->
 
 def _thinned(series: Values, width: Span) -> Iterator[tuple[int, float | None]]:
     """Keep the lowest and the highest value of each column, so that no drop gets lost in a month."""
-    column, kept = -1, list[tuple[int, float | None]]()
-    low, each = width.low, SIZE / (width.high - width.low)
-    for time, value in zip(series.times, series.values, strict=True):
-        position = int((time - low) * each)
-        if position != column:
-            yield from _extremes(kept)
-            column, kept = position, []
-        kept.append((time, value))
-    yield from _extremes(kept)
+    times, values = series.times, series.values
+    column, start = (width.high - width.low) / SIZE, 0
+    while start < len(times):
+        edge = width.low + ((times[start] - width.low) // column + 1) * column
+        end = bisect_left(times, edge, start + 1)
+        yield from _extremes(times[start:end], values[start:end])
+        start = end
 
 
-def _extremes(points: list[tuple[int, float | None]]) -> list[tuple[int, float | None]]:
-    known = [(time, value) for time, value in points if value is not None]
+def _extremes(times: Sequence[int], values: Sequence[float | None]) -> list[tuple[int, float | None]]:
+    known = [value for value in values if value is not None]
     if len(known) < 3:
-        return points
-    low, high = min(known, key=lambda each: each[1]), max(known, key=lambda each: each[1])
-    return sorted({low, high})
+        return list(zip(times, values, strict=True))
+    kept = {values.index(min(known)), values.index(max(known))}
+    return [(times[place], values[place]) for place in sorted(kept)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -13,38 +14,15 @@ from django.views.decorators.http import require_safe
 
 from facho.apps.db.database import database_now
 from facho.apps.hosts.health import Health
+from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.core.roles import Role
 from facho.web.access.pages import for_role, part_for_role
 from facho.web.components.list_query import HOURS, OltQuery, parse_olt_query
 from facho.web.components.page import page_context
-from facho.web.components.shared_part import render_shared
+from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
 from facho.web.dashboard.data import read_live, read_overview
 from facho.web.dashboard.lanes import read_timeline
-
-
-@require_safe
-@never_cache
-@for_role(Role.VIEWER)
-def dashboard(request: HttpRequest) -> HttpResponse:
-    wall = "wall" in request.GET
-    context = {**page_context(request, _("Dashboard")), **_live(), **_overview(), "wall": wall}
-    return render(request, "dashboard/wall.html" if wall else "dashboard/page.html", context)
-
-
-@require_safe
-@never_cache
-@part_for_role(Role.VIEWER)
-def live_part(request: HttpRequest) -> HttpResponse:
-    """Return the part that refreshes every two seconds; without a session, the browser logs in again."""
-    return render_shared(request, "dashboard/live.html", _live)
-
-
-@require_safe
-@never_cache
-@part_for_role(Role.VIEWER)
-def overview_part(request: HttpRequest) -> HttpResponse:
-    return render_shared(request, "dashboard/overview.html", _overview)
 
 
 def _live() -> dict[str, Any]:
@@ -55,13 +33,50 @@ def _overview() -> dict[str, Any]:
     return {"overview": read_overview(database_now(), current())}
 
 
+_LIVE: Final = SharedPart("dashboard/live.html", _live)
+# Pages ask for it every ten seconds, and it takes twice as long as the live part.
+_OVERVIEW: Final = SharedPart("dashboard/overview.html", _overview, max_age=timedelta(seconds=5))
+
+
+@require_safe
+@never_cache
+@for_role(Role.VIEWER)
+def dashboard(request: HttpRequest) -> HttpResponse:
+    """Return the frame of the person around the parts that all share."""
+    wall = "wall" in request.GET
+    context = {
+        **page_context(request, _("Dashboard")),
+        "live": rendered_part(request, _LIVE),
+        "overview": rendered_part(request, _OVERVIEW),
+        "invited": not Olt.objects.exists(),
+        "wall": wall,
+    }
+    return render(request, "dashboard/wall.html" if wall else "dashboard/page.html", context)
+
+
+@require_safe
+@never_cache
+@part_for_role(Role.VIEWER)
+def live_part(request: HttpRequest) -> HttpResponse:
+    """Return the part that refreshes every two seconds; without a session, the browser logs in again."""
+    return answer_part(request, _LIVE)
+
+
+@require_safe
+@never_cache
+@part_for_role(Role.VIEWER)
+def overview_part(request: HttpRequest) -> HttpResponse:
+    return answer_part(request, _OVERVIEW)
+
+
 @require_safe
 @never_cache
 @part_for_role(Role.VIEWER)
 def timeline_part(request: HttpRequest) -> HttpResponse:
     """Return a page of the timeline, which refreshes itself."""
     query = parse_olt_query(request.GET)
-    return render_shared(request, "dashboard/timeline.html", lambda: _timeline(query), about=repr(query))
+    part = SharedPart("dashboard/timeline.html", lambda: _timeline(query), about=repr(query))
+    return answer_part(request, part)
 
 
 def _timeline(query: OltQuery) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from facho.apps.executions.models import Execution, State
-from facho.apps.executions.selectors import BLOCKER_NAME, SUBJECT_NAME
+from facho.apps.executions.selectors import BLOCKER_NAME_OF_FEW, SUBJECT_NAME
 from facho.apps.hosts.health import with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
@@ -161,7 +161,9 @@ def _execution_rows(rows: QuerySet[Execution]) -> list[ExecutionRow]:
         "id", "node_id", "state", "run_now", "slot", "started_at", "ended_at", "delay_ms", "why_late",
         "attempt", "parts", "load", "error",
     )  # fmt: skip
-    return [_execution_row(row) for row in rows.values(*columns, what=SUBJECT_NAME, blocker=BLOCKER_NAME)]
+    return [
+        _execution_row(row) for row in rows.values(*columns, what=SUBJECT_NAME, blocker=BLOCKER_NAME_OF_FEW)
+    ]
 
 
 def _execution_row(row: Mapping[str, Any]) -> ExecutionRow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -40,10 +41,18 @@ TIMELINE = "/coordinator/dashboard/timeline/"
 NOON = NOW.replace(hour=12)
 
 
+class NoCache:
+    def get(self, _name: str, _max_age: timedelta, compute: Callable[[], Any], *_: Any) -> Any:
+        return compute()
+
+    def forget(self) -> None:
+        pass
+
+
 @pytest.fixture(autouse=True)
 def parts_are_rendered_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits a second here to see what changed."""
-    monkeypatch.setattr(shared_part, "_MAX_AGE", timedelta(0))
+    monkeypatch.setattr(shared_part, "_cache", NoCache())
 
 
 @pytest.fixture

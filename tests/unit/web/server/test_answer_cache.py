@@ -108,3 +108,62 @@ def test_after_a_failure_the_next_one_computes_it() -> None:
         cache.get("it", SECOND, fail)
     assert cache.get("it", SECOND, lambda: "well") == "well"
     assert not cache._turns
+
+
+def test_with_a_place_to_run_later_the_previous_answer_comes_at_once(clock: Callable[[float], None]) -> None:
+    cache, later = AnswerCache("test"), list[Callable[[], None]]()
+    answers = iter(("first", "second", "third"))
+
+    def get() -> str:
+        return cache.get("it", SECOND, lambda: next(answers), SECOND * 2, later.append)
+
+    assert get() == "first"
+    clock(1.5)
+    assert (get(), get()) == ("first", "first")
+    (refresh,) = later
+    refresh()
+    assert get() == "second"
+    # Nobody asked for long: who asks now waits for a new one.
+    clock(3.5)
+    assert get() == "third"
+    assert len(later) == 1
+
+
+def test_a_refresh_that_fails_is_logged_and_tried_again(
+    clock: Callable[[float], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    cache, later = AnswerCache("test"), list[Callable[[], None]]()
+
+    def fail() -> str:
+        raise ZeroDivisionError
+
+    cache.get("it", SECOND, lambda: "previous", SECOND * 2, later.append)
+    clock(1.5)
+    assert cache.get("it", SECOND, fail, SECOND * 2, later.append) == "previous"
+    later.pop()()
+    assert [record.action for record in caplog.records] == ["answer_not_refreshed"]  # type: ignore[attr-defined]
+    assert cache.get("it", SECOND, fail, SECOND * 2, later.append) == "previous"
+    assert len(later) == 1
+    clock(2)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("it", SECOND, fail, SECOND * 2, later.append)
+
+
+def test_what_is_forgotten_is_computed_again(clock: Callable[[float], None]) -> None:
+    cache, later, compute = AnswerCache("test"), list[Callable[[], None]](), HeldComputation()
+
+    def get() -> str:
+        return cache.get("it", SECOND * 9, compute, SECOND * 9, later.append)
+
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(get)
+        compute.begun.wait(PATIENCE_S)
+        clock(0.1)
+        # Also what is being computed now: it may have read what was before the change.
+        cache.forget()
+        clock(0.1)
+        compute.released.set()
+        assert first.result(PATIENCE_S) == "answer 1"
+    assert get() == "answer 2"
+    assert get() == "answer 2"
+    assert not later

@@ -9,12 +9,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 
-// The tag of what each part shows. If the server still has the same, it answers with 304 and without a body.
-// The browser's own cache is not used: nothing of these pages is stored.
+// The tag of what each part shows; a part that came with the page has it as an attribute. If the server still has
+// the same, it answers with 304 and without a body. The browser's own cache is not used: nothing of these pages is
+// stored.
 const shown = new WeakMap();
 
 document.addEventListener("htmx:configRequest", (event) => {
-  const tag = shown.get(event.detail.target);
+  const target = event.detail.target;
+  const tag = shown.get(target) ?? target.dataset.etag;
   if (tag && event.detail.verb === "get") {
     event.detail.headers["If-None-Match"] = tag;
   }
