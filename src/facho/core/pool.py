@@ -1,14 +1,14 @@
 """The pool of pollers: how many there are, are free and were busy, and which waiting executions get them.
 
-Choosing is two decisions in turn: which execution of each OLT, since an OLT runs one at a time, then which of
-those get the free pollers. Keys sort the best first.
+Choosing is two decisions in turn: which execution of each OLT, since an OLT runs one at a time, then which
+OLTs get the free pollers. Keys sort the best first.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations, islice
@@ -220,38 +220,46 @@ def choose(
 ) -> list[Waiting]:
     """Return the executions to start on `free` pollers, best first: at most one per OLT, none on a busy one.
 
+    An OLT has the place of the first of all that wait for it. Another may go before that one on the OLT,
+    because it has missed more of its own slots; it takes that place, or the first would wait even longer.
     `take` reserves a poller for a queue; an execution that gets none is passed over.
     """
     if free <= 0:
         return []
-    heads = _first_of_each_olt((each for each in waiting if each.olt_id not in busy_olts), now)
-    if take is None:
-        return heapq.nsmallest(free, heads, key=lambda head: across_olts(head, now))
-    return list(islice((head for head in _best_first(heads, now) if take(head.queue)), free))
+    by_olt = _group_by_olt(each for each in waiting if each.olt_id not in busy_olts)
+    return list(islice((head for head in _best_first(by_olt, now) if take is None or take(head.queue)), free))
 
 
-def is_settled(chosen: Sequence[Waiting], wanted: int, last_read: Waiting, now: datetime) -> bool:
+def is_settled(
+    chosen: Sequence[Waiting], wanted: int, waiting: Iterable[Waiting], last_read: Waiting, now: datetime
+) -> bool:
     """Return whether the choice of `wanted` stands, though only the first of the queue were known to it.
 
-    They were the first in the order of `across_olts`, up to `last_read`, with all that waits for their OLTs
-    and every run-now. Others wait for other OLTs, and come after it.
+    `waiting` were the first in the order of `across_olts`, up to `last_read`, with all that waits for their
+    OLTs and every run-now. Others wait for other OLTs, and come after it.
     """
-    last = across_olts(last_read, now)
-    return len(chosen) >= wanted and all(across_olts(each, now) <= last for each in chosen)
+    last, by_olt = across_olts(last_read, now), _group_by_olt(waiting)
+    return len(chosen) >= wanted and all(_place(by_olt[each.olt_id], now) <= last for each in chosen)
 
 
-def _best_first(heads: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:
-    """Yield heads in order. Lazy, since few of many are needed; keys are unique as they end with the id."""
-    heap = [(across_olts(head, now), head) for head in heads]
+def _best_first(by_olt: Mapping[int, Sequence[Waiting]], now: datetime) -> Iterator[Waiting]:
+    """Yield what each OLT runs next, in the order of the OLTs. Lazy, since few of many are needed; no two
+    places are the same, as they end with the id.
+    """
+    heap = [(_place(queue, now), olt_id) for olt_id, queue in by_olt.items()]
     heapq.heapify(heap)
     while heap:
-        yield heapq.heappop(heap)[1]
+        queue = by_olt[heapq.heappop(heap)[1]]
+        # Most OLTs have one execution waiting, and computing keys is what takes the time.
+        yield queue[0] if len(queue) == 1 else min(queue, key=lambda each: within_olt(each, now))
 
 
-def _first_of_each_olt(waiting: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:
+def _place(queue: Iterable[Waiting], now: datetime) -> AcrossOlts:
+    return min(across_olts(each, now) for each in queue)
+
+
+def _group_by_olt(waiting: Iterable[Waiting]) -> dict[int, list[Waiting]]:
     by_olt: dict[int, list[Waiting]] = defaultdict(list)
     for each in waiting:
         by_olt[each.olt_id].append(each)
-    for queue in by_olt.values():
-        # Most OLTs have one execution waiting, and computing keys is what takes the time.
-        yield queue[0] if len(queue) == 1 else min(queue, key=lambda each: within_olt(each, now))
+    return by_olt

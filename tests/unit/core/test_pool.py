@@ -362,3 +362,10 @@ def test_nobody_waiting_is_nobody_chosen() -> None:
 
 def test_one_that_is_not_due_yet_has_missed_nothing() -> None:
     assert missed_slots(waiting(1, GET, -60), NOW) == 0
+
+
+def test_an_olt_has_the_place_of_what_has_waited_longest_for_it() -> None:
+    most_delayed = waiting(1, GET, 200, every_s=300, olt=1)
+    goes_before_it = waiting(2, GET, 61, every_s=60, olt=1)
+    of_another = waiting(3, GET, 100, every_s=300, olt=2)
+    assert choose([most_delayed, goes_before_it, of_another], set(), 2, NOW) == [goes_before_it, of_another]

@@ -108,11 +108,11 @@ def _choose_among(first: int, now: datetime, config: Config, at_most: int | None
     queue = _read_queue(now, first)
     free = FreePollers(queue.workers, queue.active, now, within=config.worker_seen_within)
     # What no worker takes must not keep others of its OLT waiting.
-    waiting = (each for each in queue.waiting if free.serves(each.queue))
+    waiting = [each for each in queue.waiting if free.serves(each.queue)]
     most = free.total if at_most is None else min(free.total, at_most)
     closed = _olts_left_alone(now, config) if queue.has_maintenance else set()
     chosen = choose(waiting, queue.busy_olts | closed, most, now, take=free.take)
-    if most and queue.last_read is not None and not is_settled(chosen, most, queue.last_read, now):
+    if most and queue.last_read is not None and not is_settled(chosen, most, waiting, queue.last_read, now):
         return None
     return _Chosen(chosen, len(queue.active))
 

@@ -245,3 +245,14 @@ def test_a_new_priority_counts_for_what_waits_already() -> None:
     assert assign._choose(NOW, CONFIG, None).ids != [seldom.id]
     change_node_priority(node_of("seldom", "south").id, 95, NOW)
     assert claim_executions(NOW, CONFIG) == [seldom.id]
+
+
+def test_a_long_overdue_queue_is_settled_by_its_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    seldom, often = make_job(interval=300, priority=60), make_job(interval=60, priority=60)
+    olts = [make_olt() for _ in range(10)]
+    for olt in olts:
+        make_execution(make_node(olt, seldom), NOW - timedelta(seconds=200))
+    overdue = [make_execution(make_node(olt, often), NOW - timedelta(seconds=100)) for olt in olts]
+    # All that is not read would have to be read if these few did not settle who is next.
+    monkeypatch.setattr(assign, "_FIRST", (4,))
+    assert claim_executions(NOW, CONFIG) == [each.id for each in overdue[:2]]
