@@ -1,1 +1,1 @@
-"""Stores a collection in one transaction, as an ordered sequence of writers."""
+"""Stores collections, each as an ordered sequence of writers; small ones share a transaction."""
