@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bench.harness import Spread
-from bench.million_system import GET_JOB, READ, WALK_JOB, WALKED, Work
+from bench.million_system import GET_JOB, ON_TIME_S, READ, WALK_JOB, WALKED, Work
 from bench.scheduler import Run, next_node_delays
 
-ON_TIME_S: Final = 2.0
 # OLTs whose history is merged as it will be when its hour is closed.
 _MERGED_OLTS: Final = 10
 _DAY: Final = timedelta(days=1)

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.harness import Spread, table_of_numbers
-from bench.million_figures import ON_TIME_S, Quotas, Runs, Storage
-from bench.million_system import GROUPS, Work
+from bench.million_figures import Quotas, Runs, Storage
+from bench.million_system import GROUPS, ON_TIME_S, Work
 from bench.served_values import Comparison
 from facho.sim.report import OltReport
 

@@ -212,7 +212,7 @@ def _record(result: Result, held: HeldLease, runtime: Runtime) -> State:
     """Store the result, with others if it may be; after a failure alone, without waiting for their locks."""
     if result.may_share:
         try:
-            # Most wait for the thread that records for all; while they hold turns, no further ones could join.
+            # Most wait for the one that records for all: if they kept their turns, nobody else could join.
             with runtime.turns.released():
                 return runtime.recordings.run(result)
         except (OperationalError, InterfaceError) as error:
