@@ -25,12 +25,7 @@ def drop_indexes_of_keys(_apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("discovery", "0009_quicker_search_and_counts"),
-        ("executions", "0008_queue_in_the_order_of_claims"),
-        ("hosts", "0006_credentials_of_one_olt"),
-        ("snmp_jobs", "0001_initial"),
-    ]
+    dependencies = [("executions", "0008_queue_in_the_order_of_claims")]
 
     operations = [
         migrations.SeparateDatabaseAndState(
