@@ -18,7 +18,7 @@ from rich.console import Console
 
 from bench.collect import COLUMNS, JOBS
 from bench.harness import AsJson, MeasurementFailed, Note, run_benchmark, table_of_numbers
-from bench.nodes import create_olts_and_jobs
+from bench.nodes import create_olts_and_jobs, delete_first_runs
 from bench.private_system import facho_process, private_system, server_cpu_s
 from bench.process_groups import cpu_s_of
 from bench.scheduler import next_node_delays, runs_after
@@ -171,6 +171,7 @@ def _measure_growth(plan: Plan, config: Config, note: Note) -> tuple[Growth, ...
     with FleetProcess(FleetConfig(olts=plan.olts, onus=plan.onus), prebuilt=True) as fleet:
         fleet.set_scenario(Scenario(latency_s=plan.latency_s))
         create_olts_and_jobs(fleet.addresses, JOBS)
+        delete_first_runs()
         found = []
         for count in plan.workers:
             note(f"{count} worker{'s' if count > 1 else ''} with {plan.pollers} pollers each")
@@ -193,6 +194,7 @@ def _measure_promptness(plan: Plan, config: Config, note: Note) -> Promptness:
     note(f"{plan.pollers} OLTs, a poller for each")
     with FleetProcess(FleetConfig(olts=plan.pollers, onus=plan.onus), prebuilt=True) as fleet:
         create_olts_and_jobs(fleet.addresses, JOBS)
+        delete_first_runs()
         with _workers(1, config):
             _collect_all()
             last = _last_execution()
@@ -209,6 +211,7 @@ def _measure_cost(plan: Plan, config: Config, note: Note) -> Cost:
     note(f"{plan.large_olts} OLTs of {plan.large_onus:,} ONUs")
     with FleetProcess(FleetConfig(olts=plan.large_olts, onus=plan.large_onus), prebuilt=True) as fleet:
         create_olts_and_jobs(fleet.addresses, JOBS)
+        delete_first_runs()
         with _workers(1, config) as pids:
             _collect_all()
             rounds = []

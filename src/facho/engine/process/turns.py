@@ -9,6 +9,7 @@ OLT at once.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -32,20 +33,31 @@ class Turns:
     """Used as a context by a thread that computes; `released` lends its turn to others while it waits."""
 
     def __init__(self, at_once: int) -> None:
-        self._free = threading.Semaphore(at_once)
+        self._guard = threading.Lock()
+        self._free = at_once
+        # Locks of threads that wait, which get a turn by their release. Those of the first queue go first.
+        self._waiting: tuple[deque[threading.Lock], deque[threading.Lock]] = (deque(), deque())
         self._mine = threading.local()
 
     def __enter__(self) -> None:
-        self._free.acquire()
-        self._mine.held = True
+        self._take(goes_first=False)
 
     def __exit__(self, *_: object) -> None:
         self._mine.held = False
-        self._free.release()
+        with self._guard:
+            queue = next(filter(None, self._waiting), None)
+            if queue is None:
+                self._free += 1
+            else:
+                queue.popleft().release()
 
     @contextmanager
-    def released(self) -> Iterator[None]:
-        """Let others compute meanwhile. A thread that has no turn, as that of a command, needs none."""
+    def released(self, *, returns_first: bool = False) -> Iterator[None]:
+        """Let others compute meanwhile. A thread that has no turn, as that of a command, needs none.
+
+        `returns_first` gives a turn back before those that have not begun yet: what is left to do is short,
+        and others wait for it.
+        """
         if not getattr(self._mine, "held", False):
             yield
             return
@@ -53,4 +65,15 @@ class Turns:
         try:
             yield
         finally:
-            self.__enter__()
+            self._take(goes_first=returns_first)
+
+    def _take(self, *, goes_first: bool) -> None:
+        handed_over = threading.Lock()
+        with self._guard:
+            if self._free:
+                self._free -= 1
+            else:
+                handed_over.acquire()
+                self._waiting[0 if goes_first else 1].append(handed_over)
+        with handed_over:
+            self._mine.held = True

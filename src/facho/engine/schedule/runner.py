@@ -213,7 +213,8 @@ def _record(result: Result, held: HeldLease, runtime: Runtime) -> State:
     if result.may_share:
         try:
             # Most wait for the one that records for all: if they kept their turns, nobody else could join.
-            with runtime.turns.released():
+            # Afterwards the next execution of the OLT waits for this thread.
+            with runtime.turns.released(returns_first=True):
                 return runtime.recordings.run(result)
         except (OperationalError, InterfaceError) as error:
             _leave_database(error, held)
