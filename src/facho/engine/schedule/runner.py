@@ -133,7 +133,7 @@ class Runtime:
 
     def __post_init__(self) -> None:
         self.leases = LeaseKeeper(self.config, self.clock)
-        self.turns = Turns(turns_of(self.config.pollers))
+        self.turns = Turns(turns_of(self.config))
         self.starter = ExecutionStarter(self.worker, self.clock, self.config)
         self.recordings = GroupedCalls(self._record_together)
 
@@ -212,10 +212,7 @@ def _record(result: Result, held: HeldLease, runtime: Runtime) -> State:
     """Store the result, with others if it may be; after a failure alone, without waiting for their locks."""
     if result.may_share:
         try:
-            # Most wait for the one that records for all: if they kept their turns, nobody else could join.
-            # Afterwards the next execution of the OLT waits for this thread.
-            with runtime.turns.released(returns_first=True):
-                return runtime.recordings.run(result)
+            return runtime.recordings.run(result)
         except (OperationalError, InterfaceError) as error:
             _leave_database(error, held)
     return retry_while_leased(

@@ -6,7 +6,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from facho.engine.process.turns import Turns
-from tests.waiting import wait_until
 
 
 def test_no_more_threads_compute_at_once_than_there_are_turns() -> None:
@@ -54,33 +53,3 @@ def test_a_thread_without_a_turn_has_none_to_lend() -> None:
         pass
     with turns:
         pass
-
-
-def test_a_thread_that_returns_first_goes_before_those_that_have_not_begun() -> None:
-    turns, order = Turns(1), list[str]()
-    lent, returning, waiting = threading.Event(), threading.Event(), threading.Event()
-
-    def end() -> None:
-        with turns:
-            with turns.released(returns_first=True):
-                lent.set()
-                assert returning.wait(30)
-            order.append("returned")
-
-    def begin() -> None:
-        waiting.set()
-        with turns:
-            order.append("begun")
-
-    with ThreadPoolExecutor(2) as threads:
-        ended = threads.submit(end)
-        assert lent.wait(30)
-        with turns:
-            begun = threads.submit(begin)
-            assert waiting.wait(30)
-            wait_until(lambda: len(turns._waiting[1]) == 1)
-            returning.set()
-            wait_until(lambda: len(turns._waiting[0]) == 1)
-        ended.result(30)
-        begun.result(30)
-    assert order == ["returned", "begun"]
