@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Final
 
 from facho.sim.pdu import GET, GET_BULK, GET_NEXT, SET
 
 _MOST_IDS: Final = 2048
 _MOST_TAGS: Final = 32
+_SAME_TAG_S: Final = 60.0
 _NAMED_PAIRS: Final = 5
 
 
@@ -57,26 +60,29 @@ def total(reports: Iterable[OltReport]) -> OltReport:
 class OverlapWatch:
     """Finds executions that ask one OLT at the same time, by the tags in their request ids.
 
-    Tags in the order A, B, A mean that A was still going on after B had started. A tag is a number of 15 bits
-    that comes around again, so only the last few are remembered.
+    Tags in the order A, B, A mean that A was still going on after B had started. A tag is a number of 15
+    bits, so 32,767 executions later another one has it: one that comes again after a minute is not the same.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.count = 0
         self.pairs: list[tuple[int, int]] = []
+        self._clock = clock
         self._current = 0
-        self._seen: dict[int, None] = {}
+        # When another tag came after each of the last few.
+        self._left: dict[int, float] = {}
 
     def add(self, request_id: int) -> None:
         tag = request_id >> 16
         if tag <= 0 or tag == self._current:
             return
-        if tag in self._seen:
+        now = self._clock()
+        if now - self._left.pop(tag, -inf) < _SAME_TAG_S:
             self._count_overlap(tag)
-            del self._seen[tag]
-        elif len(self._seen) >= _MOST_TAGS:
-            del self._seen[next(iter(self._seen))]
-        self._seen[tag] = None
+        if len(self._left) >= _MOST_TAGS:
+            del self._left[next(iter(self._left))]
+        if self._current:
+            self._left[self._current] = now
         self._current = tag
 
     def _count_overlap(self, tag: int) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import pytest
+
 from facho.sim.report import OltReport, OverlapWatch, total
 from tests.unit.sim.asking import SERIAL, UPTIME, Asker
 
@@ -33,6 +35,15 @@ def test_untagged_requests_overlap_nothing() -> None:
 
 def test_a_tag_that_comes_around_again_long_after_is_another_execution() -> None:
     assert watch([7, *range(100, 140), 7]).count == 0
+
+
+@pytest.mark.parametrize(("later_s", "overlaps"), [(59.0, 1), (60.0, 0)])
+def test_a_tag_that_comes_again_after_a_minute_is_another_execution(later_s: float, overlaps: int) -> None:
+    times = iter([0.0, 1.0, 1.0 + later_s])
+    seen = OverlapWatch(lambda: next(times))
+    for tag in (7, 8, 7):
+        seen.add(tag << 16)
+    assert seen.count == overlaps
 
 
 def test_negative_ids_carry_no_tag() -> None:
