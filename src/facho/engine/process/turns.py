@@ -25,7 +25,7 @@ def turns_of(config: Config) -> int:
 
     Half of them with a server: a thread keeps its turn while it waits for a statement, and the others must be
     able to use that time, however far away the server is. All of them in a worker: the more of them end at
-    about the same time, the more results share a transaction, and a worker that is late is helped by others.
+    about the same time, the more results share a transaction.
     """
     if config.broker_url:
         return config.pollers
