@@ -26,6 +26,8 @@ class Health(TextChoices):
     DISABLED = OltStatus.DISABLED.value, pgettext_lazy("OLT", "disabled")
 
 
+# What `health_of` reads of an OLT.
+STATUS_COLUMNS = ("enabled", "suspended_reason", "reachable", "failed_in_a_row")
 TROUBLE = tuple(Health(status.value) for status in olt_status.TROUBLE)
 
 

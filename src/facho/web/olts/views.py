@@ -15,6 +15,7 @@ from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.list_query import parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
+from facho.web.components.shared_part import SharedPart, answer_part
 from facho.web.olts.details import read_olt_details
 from facho.web.olts.live import read_olt_live
 from facho.web.olts.olt_list import read_olt_list
@@ -25,11 +26,14 @@ VIEW = ("view", "hosts.olt")
 @page_for(*VIEW)
 def olts(request: HttpRequest) -> HttpResponse:
     query, now = parse_olt_query(request.GET), database_now()
-    found = read_olt_list(query, now)
-    context = {"found": found, "query": query, "now": now, "healths": Health.choices}
+    may_add = request.user.has_perm("hosts.add_olt")
+
+    def read() -> dict[str, Any]:
+        return {"found": read_olt_list(query, now), "query": query, "now": now, "may_add": may_add}
+
     if request.htmx and not request.htmx.boosted:  # type: ignore[attr-defined]  # of its middleware
-        return render(request, "olts/list_rows.html", context)
-    return render_page(request, "olts/list.html", "OLTs", **context)
+        return answer_part(request, SharedPart("olts/list_rows.html", read, about=repr(query)))
+    return render_page(request, "olts/list.html", "OLTs", healths=Health.choices, **read())
 
 
 @page_for(*VIEW)

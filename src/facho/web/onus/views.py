@@ -27,8 +27,11 @@ from facho.apps.discovery.selectors import (
     weakest_ids,
 )
 from facho.apps.executions.models import OPEN, Execution
+from facho.apps.hosts.health import health_of
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import maintained_until, olts_under_maintenance
 from facho.config import current
+from facho.core.freshness import NOT_DELIVERING
 from facho.core.reasons import Reason, from_json
 from facho.core.roles import Role
 from facho.engine.commands.errors import CommandError
@@ -57,7 +60,9 @@ _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
     found = get_object_or_404(Onu.objects.select_related("olt").defer("olt__credentials"), id=onu_id)
     days = parse_choice(request.GET, "days", DAYS, DAYS[0])
-    page = read_onu_page(found, days, database_now(), current())
+    now = database_now()
+    page = read_onu_page(found, days, now, current())
+    maintained = {found.olt_id} if maintained_until(found.olt_id, now) else set[int]()
     return render_page(
         request,
         "onus/page.html",
@@ -65,6 +70,9 @@ def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
         page=page,
         days=DAYS,
         banner_olt=found.olt_id,
+        maintained=maintained,
+        health=health_of(found.olt, maintained),
+        silent=NOT_DELIVERING,
     )
 
 
@@ -171,6 +179,7 @@ def worst(request: HttpRequest) -> HttpResponse:
         _("Worst ONUs"),
         query=query,
         now=now,
+        maintained=olts_under_maintenance(now),
         olts=olts,
         sites=sorted({site for _id, _name, site in olts if site}),
         weak=onus_in_order(ranking.worst) if by_power else (),
