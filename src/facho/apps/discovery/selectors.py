@@ -13,11 +13,11 @@ from django.db.models.functions import Coalesce
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
+from facho.apps.discovery.roster import index_octets, interface
 from facho.apps.hosts.health import STATUS_COLUMNS, health_of
+from facho.apps.hosts.models import Olt
 from facho.core.freshness import ShownState, shown_state
 from facho.core.olt_status import OltStatus
-from facho.apps.discovery.roster import index_octets, interface
-from facho.apps.hosts.models import Olt
 from facho.vendors import Entity, Key
 from facho.vendors.facts import FACTS
 from facho.vendors.index import intern_key, onu_key
@@ -53,8 +53,6 @@ class OnuRow:
     model: str | None
     # As it was collected last.
     state: str | None
-    # As people may believe it: unknown behind an OLT that delivers nothing.
-    shown_state: str | None
     down_cause: str | None
     rx_dbm: float | None
     tx_dbm: float | None
@@ -63,6 +61,8 @@ class OnuRow:
     temperature_c: float | None
     presence: str
     last_seen: datetime
+    # The state as people may believe it: unknown behind an OLT that delivers nothing.
+    shown_state: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from datetime import datetime, timedelta
+from typing import Literal
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -34,22 +35,26 @@ def age(at: datetime | None, now: datetime) -> SafeString | str:
 
 
 def collected(
-    at: datetime | None, now: datetime, interval: timedelta | None = None, health: str = ""
+    at: datetime | Literal[""] | None,
+    now: datetime,
+    interval: timedelta | Literal[""] | None = None,
+    health: str = "",
 ) -> SafeString | str:
     """Return when a value was collected. After a few intervals it is marked as old, also in the open page.
 
-    Behind an OLT of this health that delivers nothing it is old at once.
+    Behind an OLT of this health that delivers nothing it is old at once. Templates have empty texts for what
+    is not there.
 
     An element of the class `fd-aged` around it is greyed then.
     """
-    if at is None:
+    if not at:
         return _("not collected yet")
     silent = bool(health) and not is_delivering(OltStatus(health))
-    limit, text = timedelta(0) if silent else stale_after(interval), age(at, now)
+    limit, text = timedelta(0) if silent else stale_after(interval or None), age(at, now)
     return format_html(
-        '<span class="fd-age{}" data-stale-after="{:.0f}"><span>{}</span><b>{}</b></span>',
+        '<span class="fd-age{}" data-stale-after="{}"><span>{}</span><b>{}</b></span>',
         " fd-old" if now - at > limit else "",
-        limit.total_seconds(),
+        int(limit.total_seconds()),
         _with_age(_("collected {age} ago"), text),
         _with_age(_("old: {age}"), text),
     )

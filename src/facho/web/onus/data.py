@@ -119,7 +119,12 @@ def _detail_facts(
     """Return the facts that have a value or were at least collected."""
     facts = [
         *(
-            DetailFact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact), intervals.get(fact))
+            DetailFact(
+                fact_name(fact),
+                fact_value(fact, getattr(onu, fact)),
+                collected.get(fact),
+                intervals.get(fact),
+            )
             for fact in _DETAIL_FACTS
         ),
         DetailFact(_("Technology"), onu.technology.upper()),

@@ -34,8 +34,8 @@ from facho.config import current
 from facho.core.freshness import NOT_DELIVERING
 from facho.core.reasons import Reason, from_json
 from facho.core.roles import Role
+from facho.engine.commands import runs
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.runs import read_onu
 from facho.web.access.pages import for_role
 from facho.web.components.list_query import parse_choice
 from facho.web.components.page import action_for, part_for, render_page
@@ -80,7 +80,7 @@ def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
 def read_now(request: HttpRequest, onu_id: int) -> HttpResponse:
     """Queue a reading of the ONU, and return the part that shows its progress."""
     try:
-        execution_id = read_onu(onu_id, database_now())
+        execution_id = runs.read_onu(onu_id, database_now())
     except CommandError as refused:
         return render(request, "onus/reading.html", {"refused": refused.message})
     return _render_reading(request, onu_id, execution_id)
@@ -93,11 +93,14 @@ def reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpRespons
 
 def _render_reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpResponse:
     execution = get_object_or_404(Execution, id=execution_id, onu=onu_id)
-    result = execution.result or {}
+    result, now = execution.result or {}, database_now()
+    is_open = execution.state in OPEN
     read = sort_facts(result.get("facts", {}))
     context = {
         "execution": execution,
-        "open": execution.state in OPEN,
+        "open": is_open,
+        "no_pollers": is_open and not runs.has_live_pollers(now),
+        "too_long": is_open and now - execution.queued_at > runs.READ_WAIT,
         "onu_id": onu_id,
         "read": [(fact_name(fact), fact_value(fact, value)) for fact, value in read],
         "unread": _group_by_reason(sort_facts(result.get("unread", {}))).items(),

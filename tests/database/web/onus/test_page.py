@@ -29,7 +29,7 @@ from tests.findings import an_olt
 from tests.history_rows import add_frame
 from tests.sample_rows import fill
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("live_poller")]
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
