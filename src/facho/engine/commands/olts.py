@@ -94,7 +94,7 @@ class OltChanges:
 @command
 def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
     """Add an OLT. `detected` is its answer to a connection test, which the brand "auto" needs."""
-    name = check_name(new.name)
+    name = check_free_name(Olt.objects.all(), new.name)
     brand = brand_for(new.brand, detected)
     olt = Olt(
         name=name,
@@ -121,9 +121,9 @@ def check_new(new: NewOlt) -> NewOlt:
     address, port = address_of(new.address), port_of(current().snmp_port if new.port is None else new.port)
     credentials = check_credentials(check_version(new.version), new.credentials)
     _check_limits(new.limits)
-    refuse_taken_address(
-        Olt(address=address, port=port, snmp_version=new.version, credentials=credentials)
-    )
+    olt = Olt(address=address, port=port, snmp_version=new.version)
+    olt.credentials = credentials
+    refuse_taken_address(olt)
     return replace(new, address=address)
 
 
@@ -146,7 +146,7 @@ def update_olts(
     changes: Mapping[str, OltChanges], now: datetime, *, detected: Identified | None = None
 ) -> list[ChangedOlt]:
     """Change OLTs by name, all of them or none."""
-    found = olts_named(list(changes))
+    found = olts_named(list(changes), "olt" if len(changes) == 1 else "olts")
     wanted = [changes[olt.name] for olt in found]
     done = []
     for olt, each in zip(found, wanted, strict=True):
@@ -154,8 +154,8 @@ def update_olts(
         try:
             done.append(_update(olt, each, detected))
         except CommandError as refused:
-            raise refused if len(found) == 1 else CommandError(
-                refused.field, f"{name}: {refused.message}"
+            raise (
+                refused if len(found) == 1 else CommandError(refused.field, f"{name}: {refused.message}")
             ) from None
     if changed := [each.olt.id for each in done if each.changes]:
         replan(changed, now)
