@@ -58,7 +58,14 @@ def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
     found = get_object_or_404(Onu.objects.select_related("olt").defer("olt__credentials"), id=onu_id)
     days = parse_choice(request.GET, "days", DAYS, DAYS[0])
     page = read_onu_page(found, days, database_now(), current())
-    return render_page(request, "onus/page.html", _("ONU %(name)s") % {"name": found}, page=page, days=DAYS)
+    return render_page(
+        request,
+        "onus/page.html",
+        _("ONU %(name)s") % {"name": found},
+        page=page,
+        days=DAYS,
+        banner_olt=found.olt_id,
+    )
 
 
 @action_for("run", "discovery.onu")
