@@ -104,7 +104,7 @@ def _olt_row(
         model=olt.model.name if olt.model else "",
         health=olt.condition,
         trouble=olt.suspended_reason if olt.condition == Health.SUSPENDED else NO_REASON,
-        since=olt.unreachable_since or olt.suspended_at if olt.condition in TROUBLE else None,
+        since=olt.down_since if olt.condition in TROUBLE else None,
         cpu_pct=olt.cpu_pct,
         cpu_read_at=olt.cpu_read_at,
         cpu_every=every.of("cpu_pct"),
