@@ -57,6 +57,7 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
         f"olts/{path}": (f"/olts/{asked}", statuses)
         for path, asked, statuses in (
             ("", "", LOGGED_IN),
+            ("rows/", "rows/", PART),
             ("<int:olt_id>/", NONE, NOT_THERE),
             ("<int:olt_id>/ports/<int:port_id>/", f"{NONE}ports/{NONE}", NOT_THERE),
             ("<int:olt_id>/ports/at/<path:place>/", f"{NONE}ports/at/0/1/1/", NOT_THERE),
