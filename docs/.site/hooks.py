@@ -3,6 +3,8 @@
 import re
 from posixpath import normpath
 
+# The line of a Spanish page that names its English text. A title is found in the first line only.
+MADE_FROM = re.compile(r"\A<!--.*?-->\n")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -14,4 +16,4 @@ def on_page_markdown(markdown, page, **_):
         outside = ":" not in link and normpath(f"{page.file.src_uri}/../{link}").startswith("../")
         return text if outside else found[0]
 
-    return LINK.sub(without_link, markdown)
+    return LINK.sub(without_link, MADE_FROM.sub("", markdown))
