@@ -90,7 +90,10 @@ class FachoModelAdmin(_Admin[M]):
     def get_urls(self) -> list[URLPattern]:
         opts = self.opts
         export = self.admin_site.admin_view(require_safe(never_cache(self.export_view)))
-        return [path("export/", export, name=f"{opts.app_label}_{opts.model_name}_export"), *super().get_urls()]
+        return [
+            path("export/", export, name=f"{opts.app_label}_{opts.model_name}_export"),
+            *super().get_urls(),
+        ]
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
         """Send the list as CSV, with its search, filters and order, to those who may see it."""
@@ -332,6 +335,13 @@ class OltRowsAdmin(ReadOnlyAdmin[M]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+
+class OltFactsAdmin(OltRowsAdmin[M]):
+    """Rows that say something about their OLT and no more than the list shows: they lead to its page."""
+
+    def view_on_site(self, row: Any) -> str:
+        return reverse("olt", args=[row.olt_id])
 
 
 def _count_once(page: type[ChangeList]) -> type[ChangeList]:

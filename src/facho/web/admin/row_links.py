@@ -31,6 +31,4 @@ def form_link(row: Model) -> SafeString:
     meta = row._meta
     url = reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[row.pk])
     name = gettext("Edit %(name)s") % {"name": row}
-    return format_html(
-        '<a class="fd-edit" href="{}" aria-label="{}">{}</a>', url, name, gettext("Edit")
-    )
+    return format_html('<a class="fd-edit" href="{}" aria-label="{}">{}</a>', url, name, gettext("Edit"))
