@@ -51,7 +51,8 @@ def server_failed(request: HttpRequest) -> HttpResponse:
         HTTPStatus.INTERNAL_SERVER_ERROR,
         _("Something went wrong"),
         _(
-            "The error was logged. Try again; if it happens again, tell the administrator the time and the page."
+            "The error was logged. Try again; if it happens again, "
+            "tell the administrator the time and the page."
         ),
         again=request.get_full_path() if request.method == "GET" else "",
     )

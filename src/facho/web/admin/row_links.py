@@ -17,7 +17,7 @@ def lead_to_pages(page: type[ChangeList]) -> type[ChangeList]:
         def url_for_result(self, result: Model) -> str:
             find = self.model_admin.view_on_site
             found = find(result) if callable(find) else None
-            return found or super().url_for_result(result)
+            return str(found or super().url_for_result(result))
 
     return Leading
 

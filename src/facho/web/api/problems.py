@@ -16,8 +16,8 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from facho.engine.commands.errors import CommandError
-from facho.web.api.throttling import count_refusal
 from facho.web.access.error_pages import server_failed
+from facho.web.api.throttling import count_refusal
 from facho.web.server.query_limits import database_is_busy
 from facho.web.server.refusals import PROBLEM_TYPE, Refused, database_too_slow, render_refusal
 from facho.web.server.slow_clients import TOO_LONG, RequestTooLong

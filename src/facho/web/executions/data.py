@@ -52,7 +52,7 @@ class ExecutionPage:
 
 def executions_with_names() -> QuerySet[Execution]:
     """Return executions with all that their page names, and without credentials."""
-    named = Execution.objects.select_related("olt", "onu", "node__job", "blocked_by__job")
+    named = Execution.objects.select_related("olt", "onu", "node__job", "blocked_by__node__job")
     return named.defer("olt__credentials", "result", "owes")
 
 
