@@ -8,6 +8,7 @@ import pytest
 from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
+from django.utils.translation import override
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu
@@ -83,7 +84,7 @@ def test_a_missing_page_is_explained_in_the_language_of_the_reader(viewer: Clien
 
 
 def test_the_page_of_a_failure_needs_no_database(rf: Any, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(0):
+    with override("en"), django_assert_num_queries(0):
         answer = server_failed(rf.get("/olts/"))
     assert answer.status_code == 500
     assert b"Something went wrong" in answer.content
