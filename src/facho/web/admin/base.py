@@ -33,6 +33,7 @@ from facho.web.admin.columns import display, reason_column
 from facho.web.admin.quick_lists import tick_box
 from facho.web.admin.row_links import form_link, lead_to_pages, list_url
 from facho.web.components.csv_answer import csv_answer
+from facho.web.words.refusals import refusal_words
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
@@ -305,7 +306,7 @@ def _form_with_error(form: Any, refused: CommandError, names: Mapping[str, str])
         def clean(self) -> Any:
             given = super().clean()
             field = names.get(refused.field, refused.field)
-            self.add_error(field if field in self.fields else None, refused.message)
+            self.add_error(field if field in self.fields else None, refusal_words(refused))
             return given
 
     return Refusing
