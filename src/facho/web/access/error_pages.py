@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from facho.web.server.refusals import PROBLEM_TYPE
+
+
+class NotFoundError(Http404):
+    """Nothing is there, for a reason that the reader is told: `sentence` is in their language."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 def error_page(
@@ -41,7 +48,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         request,
         HTTPStatus.NOT_FOUND,
         _("This page does not exist"),
-        _sentence_of(exception) or _("It may have been removed, or the address has a mistake."),
+        exception.sentence
+        if isinstance(exception, NotFoundError)
+        else _("It may have been removed, or the address has a mistake."),
     )
 
 
@@ -65,9 +74,3 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa
         _("The form has expired"),
         _("Nothing was changed. Open the page again and repeat what you did; cookies must be allowed."),
     )
-
-
-def _sentence_of(exception: Any) -> str:
-    """Return the sentence that a view gave, and none of Django's own, which name models and paths."""
-    given = exception.args[0] if getattr(exception, "args", ()) else ""
-    return given if isinstance(given, str) and given.endswith(".") and " matches " not in given else ""

@@ -80,7 +80,7 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
             ),
         )
     },
-    "executions/<int:execution_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
+    "executions/<int:execution_id>/": ("/executions/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
     "onus/<int:onu_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
     "onus/<int:onu_id>/read/": (f"/onus/{NONE}read/", BUTTON),
     "onus/<int:onu_id>/reading/<int:execution_id>/": (f"/onus/{NONE}reading/1/", PART_NOT_THERE),
