@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,9 +54,9 @@ _DAYS: Final = dict(
 
 
 _PRESETS: Final = {
-    Preset.TONIGHT: _("tonight, 00–06"),
+    Preset.TONIGHT: _("tonight, 00 to 06"),
     Preset.NEXT_2H: _("next 2 hours"),
-    Preset.SUNDAY: _("this Sunday, 00–06"),
+    Preset.SUNDAY: _("this Sunday, 00 to 06"),
 }
 
 
@@ -224,7 +225,7 @@ def _back(request: HttpRequest) -> HttpResponse | None:
 
 
 # What the form hides does not count, whatever was entered before it was hidden.
-_HIDDEN: Final = {
+_HIDDEN: Final[Mapping[str, Mapping[str, Any]]] = {
     "once": {"weekdays": [], "start_time": None, "duration": None},
     "weekly": {"preset": "", "starts_at": None, "ends_at": None},
     "preset": {"starts_at": None, "ends_at": None},

@@ -105,7 +105,12 @@ def test_what_is_refused_is_said_at_its_field(admin_client: Client) -> None:
 
 def test_a_preset_needs_no_times_and_hidden_fields_do_not_count(admin_client: Client) -> None:
     olt = Olt.objects.get(name="north").pk
-    hidden = {"starts_at_0": "2020-01-01", "starts_at_1": "10:00", "weekdays": ["sat"], "duration": "1h"}
+    hidden: dict[str, Any] = {
+        "starts_at_0": "2020-01-01",
+        "starts_at_1": "10:00",
+        "weekdays": ["sat"],
+        "duration": "1h",
+    }
     assert plan(admin_client, olt=olt, repeats="once", preset="next-2h", **hidden).status_code == 302
     window = MaintenanceWindow.objects.get()
     assert window.starts_at is not None

@@ -9,10 +9,12 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   const weekly = document.querySelector("[name='start_time']").closest("fieldset");
   const once = preset.closest("fieldset");
+  const [start, end] = ["starts_at_0", "ends_at_0"].map((name) => document.querySelector(`[name='${name}']`));
+  const times = [rowOf(start, end, preset), rowOf(end, start, preset)];
   const show = () => {
     once.hidden = repeats.value === "weekly";
     weekly.hidden = !once.hidden;
-    for (const row of once.querySelectorAll(".field-starts_at, .field-ends_at")) {
+    for (const row of times) {
       row.hidden = preset.value !== "";
     }
   };
@@ -20,3 +22,12 @@ document.addEventListener("DOMContentLoaded", () => {
   preset.addEventListener("change", show);
   show();
 });
+
+// The largest element that has this field and none of the others.
+function rowOf(field, ...others) {
+  let row = field;
+  while (!others.some((other) => row.parentElement.contains(other))) {
+    row = row.parentElement;
+  }
+  return row;
+}
