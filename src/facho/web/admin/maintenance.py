@@ -8,8 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -172,10 +171,10 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
         )
         obj.__dict__.update(saved.__dict__)
 
-    def response_post_save_add(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponseRedirect:
         return _back(request) or super().response_post_save_add(request, obj)
 
-    def response_post_save_change(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponse:
+    def response_post_save_change(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponseRedirect:
         return _back(request) or super().response_post_save_change(request, obj)
 
     def set_enabled(self, rows: list[MaintenanceWindow], *, enabled: bool) -> None:
@@ -216,11 +215,11 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
         show_outcomes(request, chosen.values_list("name", flat=True), _end_window)
 
 
-def _back(request: HttpRequest) -> HttpResponse | None:
+def _back(request: HttpRequest) -> HttpResponseRedirect | None:
     """Return to the page that the form was opened from, if it is one of this site."""
     page, host = request.GET.get("next", ""), request.get_host()
     if url_has_allowed_host_and_scheme(page, {host}, require_https=request.is_secure()):
-        return redirect(page)
+        return HttpResponseRedirect(page)
     return None
 
 
