@@ -104,6 +104,10 @@ def test_it_is_seen_before_it_is_saved(admin: APIClient) -> None:
     assert (faster["becomes_impossible"], faster["olts"][0]["at_risk"][0]["task_type"]) == (1, "get_state")
     previewed = admin.patch(f"{JOBS}{job.id}/?preview", {"interval": "30s"}).json()["olts"][0]
     assert previewed["minutes_after"] == faster["olts"][0]["minutes_after"] > 60
+    node = node_of("state", "north")
+    previewed = admin.patch(f"/api/v1/nodes/{node.id}/?preview=true", {"interval": "30 s"}).json()["olts"][0]
+    assert previewed["minutes_after"] == faster["olts"][0]["minutes_after"]
+    assert node_of("state", "north").interval_s is None
     job.refresh_from_db()
     assert job.interval_s == 300
 

@@ -76,6 +76,7 @@ class ViolationFilter(OfOlt):
     by_time = "created_at"
     severity = OneOf(ViolationSeverity.values)
     notified = TrueOrFalse(method="is_notified")
+    acknowledged = TrueOrFalse(field_name="acknowledged_at", lookup_expr="isnull", exclude=True)
 
     def is_notified(self, rows: Any, _name: str, wanted: bool) -> Any:
         # SQLite uses no index for the SQL that Django writes for a boolean.
