@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from facho.apps.db.database import database_now
-from facho.apps.executions.models import Attempt, SkippedSlots
+from facho.apps.executions.models import Attempt, SkippedSlots, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from tests.factories import add_job, add_olts, make_execution, node_of
@@ -25,7 +25,7 @@ def test_executions_attempts_and_skipped_slots_of_the_last_24_hours(admin_client
     add_job("state", "norte")
     node, now = node_of("state", "norte"), database_now()
     for ago in (timedelta(minutes=0), timedelta(days=2)):
-        execution = make_execution(node, slot=now - ago)
+        execution = make_execution(node, slot=now - ago, state=State.SUCCESS)
         Attempt.objects.create(execution=execution, number=1, started_at=now - ago)
         slots = {"first_slot": now - ago, "last_slot": now - ago}
         SkippedSlots.objects.create(node=node, olt=node.olt, count=1, why="engine_down", **slots)
