@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import note_rows
-from facho.apps.db.database import pause_for_other_writers
+from facho.apps.db.database import database_now, pause_for_other_writers
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
@@ -33,6 +33,7 @@ from facho.engine.commands.input_checks import (
     find_named,
     taken_name,
 )
+from facho.engine.commands.job_targets import attach_covering_jobs, jobs_covering
 from facho.engine.commands.nodes import NOT_SUSPENDED, reset_nodes
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
@@ -114,6 +115,7 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
     if detected is not None:
         olt.sys_descr, olt.sys_object_id = detected.sys_descr, detected.sys_object_id[:200]
     _save(olt)
+    attach_covering_jobs(olt, database_now())
     return olt
 
 
@@ -132,6 +134,7 @@ def update_olt(name: str, changes: OltChanges, now: datetime, *, detected: Ident
     """Change an OLT. Only changed columns are written, because the engine writes others of the same row."""
     olt = olt_named(name)
     changed = _changed_columns(olt, changes, detected)
+    covering = frozenset(jobs_covering(olt).values_list("id", flat=True))
     for column, value in changed.items():
         setattr(olt, column, value)
     if changed:
@@ -139,6 +142,8 @@ def update_olt(name: str, changes: OltChanges, now: datetime, *, detected: Ident
         if set(_LEARNED_COLUMNS) <= changed.keys():
             UnreadableRows.objects.filter(olt=olt).delete()
         replan([olt.id], now)
+        if not changed.keys().isdisjoint(("site", "brand")):
+            attach_covering_jobs(olt, now, unless=covering)
     if changes.enabled is not None:
         (enable_olts if changes.enabled else disable_olts)([olt.name], now)
     return olt
