@@ -70,7 +70,7 @@ def test_oids_are_given_in_numbers(admin: APIClient) -> None:
 def test_everything_that_is_wrong_is_said_at_once(admin: APIClient) -> None:
     given = {"interval": "5 minutes", "kind": "guess", "olts": [7], "priority": 101, "task_type": "a b"}
     assert refused_at(admin.post(JOBS, given)).keys() == {
-        "name", "brand", "interval", "kind", "olts", "priority", "task_type",
+        "name", "interval", "kind", "olts", "priority", "task_type",
     }  # fmt: skip
     assert refused_at(admin.post(JOBS, optics(olt="north"))).keys() == {"olt"}
 

@@ -17,6 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.engine.commands import jobs
 from facho.engine.commands.input_checks import LONGEST_NAME
+from facho.engine.commands.job_repeats import find_repeats
 from facho.engine.commands.what_if import Change, change_of
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, no_content, show_replanned
 from facho.web.api.input import Given, Interval, RowNames, read_input
@@ -112,7 +113,9 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         changes = job_changes(read_input(JobChange, request, partial=True))
         if wants_preview(request):
             olts = jobs.affected_olts(job, changes)
-            change = Change(lambda schedule: schedule.update_job(job.name, changes), olts)
+            facts = job.facts if changes.facts is None else changes.facts
+            repeats = find_repeats(job.kind, facts, olts, job.pk)
+            change = Change(lambda schedule: schedule.update_job(job.name, changes), olts, repeats)
             return show_what_if(request, change)
         jobs.update_job(job.name, changes, database_now())
         return self.show_row(job.pk)
