@@ -3,6 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from facho.web.components.banner import banner
 from facho.web.dashboard import views as dashboard
 from facho.web.first_run import views as first_run
 from facho.web.login import views as login
@@ -11,16 +12,20 @@ from facho.web.olts import actions as olt_actions
 from facho.web.olts import views as olts
 from facho.web.onus import views as onus
 from facho.web.ports import views as ports
+from facho.web.preferences import views as preferences
 from facho.web.search import views as search
 
 urlpatterns = [
     path("", dashboard.root, name="root"),
     path("coordinator/dashboard/", dashboard.dashboard, name="dashboard"),
     path("metrics", metrics, name="metrics"),
+    path("banner/", banner, name="banner"),
+    path("banner/olts/<int:olt_id>/", banner, name="olt-banner"),
     path("coordinator/dashboard/live/", dashboard.live_part, name="dashboard-live"),
     path("coordinator/dashboard/overview/", dashboard.overview_part, name="dashboard-overview"),
     path("coordinator/dashboard/timeline/", dashboard.timeline_part, name="timeline"),
     path("olts/", olts.olts, name="olts"),
+    path("olts/rows/", olts.olt_rows, name="olt-rows"),
     path("olts/<int:olt_id>/", olts.olt, name="olt"),
     path("olts/<int:olt_id>/live/", olts.olt_live, name="olt-live"),
     path("olts/<int:olt_id>/facts/", olts.olt_rest, name="olt-facts"),
@@ -44,6 +49,7 @@ urlpatterns = [
     path("onus/<int:onu_id>/reading/<int:execution_id>/", onus.reading, name="onu-reading"),
     path("onus/worst/", onus.worst, name="worst-onus"),
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
+    path("preferences/", preferences.preferences, name="preferences"),
     path("search/", search.search, name="search"),
     path("start/", first_run.start, name="start"),
     path("start/<int:olt_id>/jobs/", first_run.jobs, name="start-jobs"),
