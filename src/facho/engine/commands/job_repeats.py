@@ -29,7 +29,7 @@ def find_repeats(
 ) -> list[Repeat]:
     """Return the other enabled jobs that ask the same of these OLTs, those with the most OLTs first."""
     asked = _all_facts(kind, facts)
-    others = SnmpJob.objects.filter(enabled=True).exclude(pk=job_id).only("name", "kind", "facts")
+    others = SnmpJob.objects.filter(enabled=True).exclude(pk=job_id or 0).only("name", "kind", "facts")
     same = {job.pk: (job.name, sorted(asked & _all_facts(job.kind, job.facts))) for job in others}
     shared = {pk: found for pk, found in same.items() if found[1]}
     if not shared or not olt_ids:

@@ -135,7 +135,7 @@ class JobForm(_JobForm):
             self.fields["brand"].required = False
             self.fields["brand"].help_text = _("empty: any brand")
         if "site" in self.fields:
-            self.fields["site"].widget.choices = _sites(job.target_site if job else "")  # type: ignore[attr-defined]
+            self.fields["site"].widget.choices = _sites(job.target_site if job else "")
 
     def clean_brand(self) -> Brand:
         """An empty brand is any: the generic one."""
