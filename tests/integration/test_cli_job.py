@@ -119,7 +119,7 @@ def test_a_job_for_every_brand_runs_after_another(facho: OwnFacho) -> None:
         ),
         ([*STATE, "--after", "nothing"], "--after: there is no job named 'nothing'"),
         ([*STATE, "--priority", "0"], "--priority: 0 is not between 1 and 100"),
-        ([*STATE, "--all", "--olt", "olt-h"], "give either --olt or --all"),
+        ([*STATE, "--all", "--olt", "olt-h"], "give one of --olt, --all and --site"),
     ],
 )
 def test_bad_input_is_a_sentence_at_its_place_and_nothing_is_saved(

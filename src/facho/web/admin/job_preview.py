@@ -19,7 +19,7 @@ from facho.engine.commands.schedule_draft import Schedule
 from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.server.refusals import Refused
 from facho.web.what_if_limits import ask_what_if
-from facho.web.words.facts import fact_name
+from facho.web.words.fact_choices import describe_fact
 
 ASKED: Final = "_what_if"
 _SURE: Final = "_sure"
@@ -113,11 +113,11 @@ def panel(request: HttpRequest, previewed: Previewed) -> HttpResponse:
 
 def describe_repeat(repeat: Repeat) -> str:
     text = ngettext(
-        "%(job)s already asks for %(facts)s on %(count)d of these OLTs",
-        "%(job)s already asks for %(facts)s on %(count)d of these OLTs",
+        "“%(job)s” already asks for %(facts)s on %(count)d of these OLTs",
+        "“%(job)s” already asks for %(facts)s on %(count)d of these OLTs",
         repeat.olts,
     )
-    facts = ", ".join(fact_name(fact) for fact in repeat.facts)
+    facts = ", ".join(describe_fact(fact) for fact in repeat.facts)
     return text % {"job": repeat.job, "facts": facts, "count": repeat.olts}
 
 
