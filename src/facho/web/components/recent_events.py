@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import F
 from django.utils.translation import gettext, ngettext
@@ -69,7 +69,8 @@ def _key(event: OnuEvent) -> EventKey:
     return EventKey(event.olt_id, event.kind, event.at)
 
 
-def _row(group: EventGroup[OnuEvent], is_cut: bool) -> RecentEvent:
+def _row(group: EventGroup[Any], is_cut: bool) -> RecentEvent:
+    """Return the row of events that were read with the name of their OLT."""
     event = group.events[0]
     alone = len(group.events) == 1 and not is_cut
     named = [] if alone else [(_name(each), each.onu_id) for each in group.events[:_NAMED_MOST]]
@@ -95,7 +96,7 @@ def _details(event: OnuEvent) -> str:
     return onu_event_details(event) or (event.place if event.serial else "")
 
 
-def _summary(group: EventGroup[OnuEvent], is_cut: bool) -> str:
+def _summary(group: EventGroup[Any], is_cut: bool) -> str:
     """Return `37 ONUs on port 0/1/3`, or `90 ONUs on 2 ports`."""
     number, ports = len(group.events), len(group.ports)
     onus = ngettext("%(count)s ONU", "%(count)s ONUs", number) % {"count": f"{number}{'+' * is_cut}"}
