@@ -254,7 +254,7 @@ def test_the_onus_of_a_port_that_go_offline_together_are_one_event(viewer: Clien
     grouped, single = (event for event in look_around(now).events if event.what in ("offline", "online"))
     assert (grouped.details, grouped.unnamed, len(grouped.onus)) == ("70 ONUs on port 0/1/3", 6, 64)
     assert (single.onu, single.details, single.onus) == ("HWTCALONE", "0/1/3:1", [])
-    for path in (OVERVIEW, f"/olts/{olt.id}/details/"):
+    for path in (OVERVIEW, f"/olts/{olt.id}/facts/"):
         shown = viewer.get(path, headers={"accept-language": "es"}).content.decode()
         assert "<summary>70 ONU en el puerto 0/1/3</summary>" in shown
         assert "y 6 más" in shown
