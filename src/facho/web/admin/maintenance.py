@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
@@ -25,6 +25,7 @@ from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.maintenance import WEEKDAYS, Preset, Span, now_and_next, preset_span
 from facho.engine.commands import maintenance
+from facho.engine.commands.errors import CommandError
 from facho.web.admin.base import RemovableAdmin, SwitchableAdmin, show_outcomes
 from facho.web.admin.columns import display
 from facho.web.admin.filters import choice_filter, values_filter
@@ -166,9 +167,17 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
         change: bool,
     ) -> None:
         wanted, now = _window_from_form(form.cleaned_data), database_now()
-        saved = (
-            maintenance.change_window(obj.pk, wanted, now) if change else maintenance.add_window(wanted, now)
-        )
+        try:
+            saved = (
+                maintenance.change_window(obj.pk, wanted, now)
+                if change
+                else maintenance.add_window(wanted, now)
+            )
+        except CommandError as refused:
+            # The form hides the times of a preset, and errors at them too.
+            if wanted.preset and refused.field in _HIDDEN["preset"]:
+                raise CommandError("preset", refused.message) from None
+            raise
         obj.__dict__.update(saved.__dict__)
 
     def response_post_save_add(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponseRedirect:
@@ -251,8 +260,13 @@ def _window_from_form(given: dict[str, Any]) -> maintenance.Window:
 
 
 def _format_span(span: Span) -> str:
-    since, until = (date_format(localtime(each), "SHORT_DATETIME_FORMAT") for each in span)
-    return gettext("%(since)s to %(until)s") % {"since": since, "until": until}
+    start, end = (localtime(each) for each in span)
+    until = f"{end:%H:%M}" if start.date() == end.date() else _format_minute(end)
+    return gettext("%(since)s to %(until)s") % {"since": _format_minute(start), "until": until}
+
+
+def _format_minute(at: datetime) -> str:
+    return f"{date_format(at, 'SHORT_DATE_FORMAT')} {at:%H:%M}"
 
 
 def _end_window(name: str) -> str:

@@ -116,6 +116,9 @@ def test_a_preset_needs_no_times_and_hidden_fields_do_not_count(admin_client: Cl
     assert window.starts_at is not None
     assert window.ends_at == window.starts_at + timedelta(hours=2)
     assert not window.weekdays
+    # Of a preset the form shows nothing else.
+    again = plan(admin_client, olt=olt, name="again", repeats="once", preset="next-2h")
+    assert list(again.context["adminform"].form.errors) == ["preset"]
 
     weekly = {**hidden, "start_time": "02:00", "preset": "tonight"}
     assert plan(admin_client, site="Sur", name="weekly", repeats="weekly", **weekly).status_code == 302
