@@ -66,7 +66,7 @@ format: setup ## Rewrite the code in the house format
 
 docs: setup ## Build the docs as a site with a search, in build/site
 	@$(MKDOCS)
-	@echo "Open build/site/index.html"
+	@echo "Serve it: $(BIN)/python -m http.server --directory build/site 8080"
 
 bench: setup ## Run all benchmarks, the long tests and the fuzzers
 	@$(BIN)/python -m tests.services prepare
