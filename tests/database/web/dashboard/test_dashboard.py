@@ -240,6 +240,28 @@ def test_whatever_it_names_is_a_link(viewer: Client) -> None:
     assert linked <= onus
 
 
+@pytest.mark.usefixtures("english")
+def test_the_onus_of_a_port_that_go_offline_together_are_one_event(viewer: Client) -> None:
+    know_brands()
+    (olt,) = add_olts("Centro")
+    now = database_now()
+    rows = [
+        OnuEvent(olt=olt, kind="offline", at=now, serial=f"HWTC{number:08}", place=f"0/1/3:{number}")
+        for number in range(70)
+    ]
+    alone = OnuEvent(
+        olt=olt, kind="online", at=now - timedelta(minutes=1), serial="HWTCALONE", place="0/1/3:1"
+    )
+    OnuEvent.objects.bulk_create([alone, *rows])
+    grouped, single = (event for event in look_around(now).events if event.what in ("offline", "online"))
+    assert (grouped.details, grouped.unnamed, len(grouped.onus)) == ("70 ONUs on port 0/1/3", 6, 64)
+    assert (single.onu, single.details, single.onus) == ("HWTCALONE", "0/1/3:1", [])
+    for path in (OVERVIEW, f"/olts/{olt.id}/facts/"):
+        shown = viewer.get(path, headers={"accept-language": "es"}).content.decode()
+        assert "<summary>70 ONU en el puerto 0/1/3</summary>" in shown
+        assert "y 6 más" in shown
+
+
 def test_ten_seconds_without_a_step_are_not_too_long_yet() -> None:
     CoordinatorState.objects.create(name="scheduler", updated_at=NOON)
     assert not look(NOON + timedelta(seconds=10)).step.stalled
