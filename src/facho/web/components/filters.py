@@ -30,7 +30,7 @@ from facho.core.interval import format_interval
 from facho.core.quota import Hour
 from facho.core.reasons import Reason, from_json
 from facho.web.components import ages, quotas
-from facho.web.components.list_query import OltQuery
+from facho.web.components.list_query import OltQuery, PlanQuery
 from facho.web.components.state_band import Stretch
 from facho.web.ports.data import PortQuery
 from facho.web.search.data import MOST_RESULTS
@@ -294,7 +294,7 @@ def count_found(rows: Sequence[object]) -> str:
 
 
 @register.filter
-def page_query(query: OltQuery, page: int) -> str:
+def page_query(query: OltQuery | PlanQuery, page: int) -> str:
     """Return the query string of another page of the same list."""
     return urlencode({name: value for name, value in {**asdict(query), "page": page}.items() if value})
 
