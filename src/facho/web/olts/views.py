@@ -15,6 +15,7 @@ from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.list_query import parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
+from facho.web.olts.actions import UNDO
 from facho.web.olts.details import read_olt_details
 from facho.web.olts.live import read_olt_live
 from facho.web.olts.olt_list import read_olt_list
@@ -34,7 +35,7 @@ def olts(request: HttpRequest) -> HttpResponse:
 
 @page_for(*VIEW)
 def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
-    context = _now(request, olt_id)
+    context = {**_now(request, olt_id), "undo": request.session.pop(UNDO, None)}
     return render_page(request, "olts/page.html", f"OLT {context['board'].olt.name}", **context)
 
 
