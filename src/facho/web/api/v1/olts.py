@@ -29,7 +29,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import count_rows_removed_with, remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, show_replanned
-from facho.web.api.input import errors_at, read_input
+from facho.web.api.input import Given, errors_at, read_input
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
 
 # Names of states in this version of the API, where they differ.
@@ -62,7 +62,7 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
         return _STATES.get(health, health.value)
 
 
-class ReasonGiven(serializers.Serializer[Any]):
+class ReasonGiven(Given):
     reason = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text="why")
 
 
