@@ -21,6 +21,7 @@ pytestmark = pytest.mark.django_db
 FIELDS = [
     "olt", "slot", "port", "onu", "interface", "serial", "mac", "description", "model", "state", "down_cause",
     "rx_dbm", "tx_dbm", "olt_rx_dbm", "distance_m", "temperature_c", "presence", "last_seen",
+    "shown_state",
 ]  # fmt: skip
 
 
@@ -82,7 +83,14 @@ def test_a_row_has_the_fields_that_scripts_rely_on() -> None:
     assert named == {**nothing, **common, "interface": "pon1/onu2"}
     assert frameless == {**nothing, **common, "slot": 2, "port": 1, "onu": 4, "interface": "2/1:4"}
     numbers = {"slot": 1, "port": 7, "onu": 3, "interface": "0/1/7:3", "rx_dbm": 0.0, "distance_m": 0}
-    assert found == {**nothing, **common, **numbers, "serial": "A", "state": "online"}
+    assert found == {
+        **nothing,
+        **common,
+        **numbers,
+        "serial": "A",
+        "state": "online",
+        "shown_state": "online",
+    }
     json.dumps({**found, "last_seen": found["last_seen"].isoformat()})
 
 

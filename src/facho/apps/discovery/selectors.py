@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,10 @@ from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.roster import index_octets, interface
+from facho.apps.hosts.health import STATUS_COLUMNS, health_of
 from facho.apps.hosts.models import Olt
+from facho.core.freshness import ShownState, shown_state
+from facho.core.olt_status import OltStatus
 from facho.vendors import Entity, Key
 from facho.vendors.facts import FACTS
 from facho.vendors.index import intern_key, onu_key
@@ -48,6 +51,7 @@ class OnuRow:
     mac: str | None
     description: str | None
     model: str | None
+    # As it was collected last.
     state: str | None
     down_cause: str | None
     rx_dbm: float | None
@@ -57,6 +61,8 @@ class OnuRow:
     temperature_c: float | None
     presence: str
     last_seen: datetime
+    # The state as people may believe it: unknown behind an OLT that delivers nothing.
+    shown_state: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +174,25 @@ def events_like(
     return events.select_related("olt").defer("olt__credentials")
 
 
-def onu_rows(onus: QuerySet[Onu]) -> Iterator[OnuRow]:
-    """Yield ONUs one by one, without the credentials of their OLTs, which are slow to decrypt."""
+def onu_rows(onus: QuerySet[Onu], maintained: Container[int] = ()) -> Iterator[OnuRow]:
+    """Yield ONUs one by one, without the credentials of their OLTs, which are slow to decrypt.
+
+    `maintained` are the OLTs under maintenance now.
+    """
     with_names = onus.select_related("olt").defer("olt__credentials")
-    return map(_row, with_names.iterator(_CHUNK))
+    return (_row(onu, maintained) for onu in with_names.iterator(_CHUNK))
 
 
 def interface_of(onu: Onu) -> str:
     return interface(onu.frame, onu.slot, onu.port, onu.onu_id, onu.extra, onu.raw_index)
 
 
-def _row(onu: Onu) -> OnuRow:
+def shown_state_of(onu: Onu, maintained: Container[int]) -> ShownState:
+    """Return the state of an ONU that was read with its OLT, as people may believe it."""
+    return shown_state(onu.state, OltStatus(health_of(onu.olt, maintained)))
+
+
+def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
     return OnuRow(
         olt=onu.olt.name,
         slot=onu.slot,
@@ -190,6 +204,7 @@ def _row(onu: Onu) -> OnuRow:
         description=onu.description or None,
         model=onu.model or None,
         state=onu.state or None,
+        shown_state=shown_state_of(onu, maintained).state or None,
         down_cause=onu.down_cause or None,
         rx_dbm=onu.onu_rx_dbm,
         tx_dbm=onu.onu_tx_dbm,
@@ -271,7 +286,8 @@ def _port_condition(port: str) -> Q:
 
 def _with_olt(onus: QuerySet[Onu]) -> QuerySet[Onu]:
     return onus.select_related("olt").only(
-        *(field.name for field in Onu._meta.fields if field.name != "olt"), "olt__name", "olt__site"
+        *(field.name for field in Onu._meta.fields if field.name != "olt"),
+        *(f"olt__{name}" for name in ("name", "site", *STATUS_COLUMNS)),
     )
 
 
@@ -283,3 +299,9 @@ def onus_collected_at(olt_id: int) -> dict[str, datetime]:
     """Return when each fact of an OLT's ONUs was last collected in full, the latest first."""
     rows = Collected.objects.filter(olt=olt_id, datum__in=FACTS[Entity.ONU])
     return dict(rows.order_by("-collected_at", "datum").values_list("datum", "collected_at"))
+
+
+def states_collected_at(olt_ids: Sequence[int]) -> dict[int, datetime]:
+    """Return by OLT when the states of its ONUs were last collected."""
+    rows = Collected.objects.filter(olt__in=olt_ids, datum="state").order_by()
+    return dict(rows.values_list("olt_id", "collected_at"))

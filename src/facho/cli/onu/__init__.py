@@ -116,6 +116,7 @@ def list_onus(
         from facho.apps.discovery.models import Presence
         from facho.apps.discovery.onu_search import filter_onus
         from facho.apps.discovery.selectors import onu_rows
+        from facho.apps.maintenance.selectors import olts_under_maintenance
         from facho.engine.commands.olts import olt_named
         from facho.vendors.facts import ONU_STATES
 
@@ -130,13 +131,20 @@ def list_onus(
             presence="" if absent else Presence.PRESENT,
         )
         most = (0 if as_json else _MOST_ROWS) if limit is None else limit
-        rows = [asdict(row) for row in onu_rows(onus[:most] if most else onus)]
+        maintained = olts_under_maintenance(database_now())
+        rows = [asdict(row) for row in onu_rows(onus[:most] if most else onus, maintained)]
         if as_json:
             print_json(rows)
             return
-        print_rows(rows, _COLUMNS, "There are no such ONUs.")
+        print_rows([_with_shown_state(row) for row in rows], _COLUMNS, "There are no such ONUs.")
         if most and (more := onus.count() - len(rows)) > 0:
             typer.echo(f"{more:,} more (--limit 0 shows all)")
+
+
+def _with_shown_state(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row for people: a state that nobody knows is said to be unknown."""
+    unknown = row["shown_state"] != row["state"]
+    return {**row, "state": "unknown (OLT down)" if unknown else row["state"]}
 
 
 @app.command(epilog=_EXAMPLES_UNPROVISIONED)
@@ -171,7 +179,8 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
         if as_json:
             print_json({**facts, "collected": collected, "events": events})
             return
-        print_facts(facts)
+        shown = _with_shown_state(facts)
+        print_facts({name: value for name, value in shown.items() if name != "shown_state"})
         collections = [{"datum": each, "at": at} for each, at in collected.items()]
         print_section("Last collected", collections, ("datum", "at"))
         print_section("Events", events, _EVENT_COLUMNS)
@@ -212,8 +221,9 @@ def _onu_json(onu: Onu) -> dict[str, Any]:
     """Return the fields of `facho onu list`, on which scripts rely, and some that only one ONU shows."""
     from facho.apps.discovery.models import Onu
     from facho.apps.discovery.selectors import onu_rows
+    from facho.apps.maintenance.selectors import olts_under_maintenance
 
-    (row,) = onu_rows(Onu.objects.filter(id=onu.id))
+    (row,) = onu_rows(Onu.objects.filter(id=onu.id), olts_under_maintenance(database_now()))
     return {
         **asdict(row),
         "technology": onu.technology or None,
@@ -257,12 +267,17 @@ def _engine_runs(config: Config) -> bool:
 def _wait_for_engine(execution_id: int, config: Config, stopping: threading.Event) -> Execution:
     """Wait until the execution has ended. It goes on when this person leaves: others may wait for it too."""
     from facho.apps.executions.models import OPEN, Execution
+    from facho.engine.commands.runs import READ_WAIT
 
+    waited = 0.0
     while (found := Execution.objects.get(id=execution_id)).state in OPEN:
         if stopping.wait(CHECK_EVERY_S):
             raise typer.Exit(Exit.INCOMPLETE)
         if not _engine_runs(config):
             fail(f"{_NO_ENGINE}; execution {execution_id} waits for it")
+        waited += CHECK_EVERY_S
+        if waited > READ_WAIT.total_seconds():
+            fail(f"the OLT has other work: execution {execution_id} still waits for its turn")
     return found
 
 

@@ -166,6 +166,7 @@ def onu_colour(state: str) -> str:
 
 register.simple_tag(ages.onu_badge)
 register.simple_tag(ages.state_badge)
+register.filter("unknown_because", ages.unknown_because)
 register.filter("down_cause", states.cause_name)
 
 

@@ -17,6 +17,7 @@ from facho.apps.discovery.onu_events import port_of
 from facho.apps.discovery.selectors import events_of, interface_of, onus_collected_at
 from facho.apps.history.selectors import Series, onu_series
 from facho.apps.localized_numbers import number
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
@@ -62,6 +63,7 @@ class DetailFact(NamedTuple):
     value: str
     # When it was last collected.
     at: datetime | None = None
+    every: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class OnuPage:
     port: PonPort | None
     port_place: str
     collected: Mapping[str, datetime]
+    # How often each fact is collected.
+    intervals: Mapping[str, timedelta]
     neighbours: Neighbours
     band: StateBand
     power: Chart
@@ -89,6 +93,8 @@ def read_onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage
     series = onu_series(onu, _CHART_FACTS, period.start, period.end + timedelta(seconds=1))
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
+    every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
+    intervals = {fact: length for fact in collected if (length := every.of(fact)) is not None}
     return OnuPage(
         onu=onu,
         now=now,
@@ -97,20 +103,28 @@ def read_onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage
         port=PonPort.objects.filter(olt=onu.olt_id, place=place).first(),
         port_place=place,
         collected=collected,
+        intervals=intervals,
         neighbours=_read_neighbours(onu),
         band=_read_band(onu, period),
         power=_power_chart(series, period, events, config),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
-        facts=_detail_facts(onu, collected),
+        facts=_detail_facts(onu, collected, intervals),
     )
 
 
-def _detail_facts(onu: Onu, collected: Mapping[str, datetime]) -> list[DetailFact]:
+def _detail_facts(
+    onu: Onu, collected: Mapping[str, datetime], intervals: Mapping[str, timedelta]
+) -> list[DetailFact]:
     """Return the facts that have a value or were at least collected."""
     facts = [
         *(
-            DetailFact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact))
+            DetailFact(
+                fact_name(fact),
+                fact_value(fact, getattr(onu, fact)),
+                collected.get(fact),
+                intervals.get(fact),
+            )
             for fact in _DETAIL_FACTS
         ),
         DetailFact(_("Technology"), onu.technology.upper()),

@@ -58,7 +58,11 @@ from facho.keys import Vault
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, at, make_olt, node_of, queue
 
-pytestmark = [pytest.mark.one_database, pytest.mark.usefixtures("brands"), pytest.mark.both_databases]
+pytestmark = [
+    pytest.mark.one_database,
+    pytest.mark.usefixtures("brands", "live_poller"),
+    pytest.mark.both_databases,
+]
 
 NOW = at("10:30")
 HOOK = "json://user:the-hooks-password@127.0.0.1:1/"
@@ -137,6 +141,10 @@ CASES: dict[Callable[..., Any], Case] = {
     olts.update_olt: Case(
         lambda: olts.update_olt("olt-1", OltChanges(name="uno", port=1161, enabled=False), NOW),
         "change", "hosts.olt", "uno", {"name": changed("olt-1", "uno"), "port": changed(161, 1161), **OFF},
+    ),
+    olts.update_olts: Case(
+        lambda: olts.update_olts({"olt-1": OltChanges(port=1161), "olt-2": OltChanges(port=1161)}, NOW),
+        "change", "hosts.olt", "olt-1", {"port": changed(161, 1161)},
     ),
     olts.enable_olts: Case(
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -289,7 +290,7 @@ def test_a_node_of_another_olt_is_not_touched(olt: Olt) -> None:
     assert not Execution.objects.exists()
 
 
-def test_an_olt_is_switched_off_and_on(olt: Olt) -> None:
+def test_an_olt_is_switched_off_and_on(olt: Olt, logged: Callable[[], list[CoordinatorLog]]) -> None:
     client = visiting(Role.OPERATOR)
     said(client, f"/olts/{olt.id}/disable/")
     assert look(olt).olt.enabled, "without a reason nothing happens"
@@ -299,8 +300,8 @@ def test_an_olt_is_switched_off_and_on(olt: Olt) -> None:
     assert page.count(f'action="/olts/{olt.id}/enable/"') == 2
     entry = AuditEntry.objects.get(action="change", model="hosts.olt")
     assert entry.changes["disabled_reason"]["new"] == "new board"
-    log = CoordinatorLog.objects.filter(olt=olt).order_by("id").get(event_type="OLT_DISABLED")
-    assert log.details["reason"] == "new board"
+    (log,) = [row for row in logged() if row.event_type == "OLT_DISABLED"]
+    assert (log.olt_id, log.details["reason"]) == (olt.id, "new board")
     said(client, f"/olts/{olt.id}/enable/")
     assert look(olt).olt.condition == "never_asked"
     assert look(olt).olt.disabled_reason == ""

@@ -21,6 +21,10 @@ from facho.apps.discovery.onu_search import MOST, SHORTEST, search_onus
 from facho.apps.discovery.selectors import events_of, interface_of
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
+from facho.apps.hosts.health import silent_olts
+from facho.apps.maintenance.selectors import olts_under_maintenance
+from facho.core.freshness import shown_state
+from facho.core.olt_status import OltStatus
 from facho.engine.commands import runs
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
@@ -31,18 +35,24 @@ from facho.web.words.states import ONU_STATES
 
 class OnuSerializer(OltRowSerializer[Onu]):
     interface = serializers.SerializerMethodField()
+    shown_state = serializers.SerializerMethodField(
+        help_text="the state, or unknown while the OLT delivers nothing; state is the last one collected"
+    )
 
     class Meta:
         model = Onu
         fields = (
             "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
             "technology", "serial", "mac", "description", "model", "plan", "distance_m", "state",
-            "down_cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm",
-            "rx_usual_of", "optical_state", "presence", "missed", "first_seen", "last_seen",
+            "shown_state", "down_cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c",
+            "rx_usual_dbm", "rx_usual_of", "optical_state", "presence", "missed", "first_seen", "last_seen",
         )  # fmt: skip
 
     def get_interface(self, onu: Onu) -> str:
         return interface_of(onu)
+
+    def get_shown_state(self, onu: Onu) -> str:
+        return shown_state(onu.state, self.context["silent"].get(onu.olt_id, OltStatus.FINE)).state
 
 
 class EventSerializer(OltRowSerializer[OnuEvent]):
@@ -95,6 +105,10 @@ class Onus(ReadOnlyRows[Onu]):
     queryset = Onu.objects.annotate(olt_name=F("olt__name"))
     serializer_class = OnuSerializer
     filterset_class = OnuFilter
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        silent = silent_olts(olts_under_maintenance(database_now()))
+        return {**super().get_serializer_context(), "silent": silent}
 
     @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: StartedSerializer})
     @action(methods=["post"], detail=True)
