@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -17,7 +18,7 @@ from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, Sk
 from facho.apps.localized_numbers import duration
 from facho.apps.reason_words import reason_words
 from facho.engine.commands import runs
-from facho.web.admin.base import OltRowsAdmin, ReadOnlyAdmin, ReadOnlyInline, show_outcomes
+from facho.web.admin.base import OltFactsAdmin, OltRowsAdmin, ReadOnlyAdmin, ReadOnlyInline, show_outcomes
 from facho.web.admin.columns import (
     bytes_column,
     choice_badge,
@@ -89,6 +90,9 @@ class ExecutionAdmin(OltRowsAdmin[Execution]):
         rows = super().get_queryset(request)
         return rows.select_related("node__job", "node__olt").defer("node__olt__credentials")
 
+    def view_on_site(self, execution: Execution) -> str:
+        return reverse("execution", args=[execution.pk])
+
     state_badge = choice_badge("state", _("state"), STATE_COLOURS)
     failure = reason_column("error", _("error"))
     raw = json_column("result", _("result"))
@@ -154,6 +158,9 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
         related = super().get_queryset(request).select_related("execution__olt", "execution__node__job")
         return related.defer("execution__olt__credentials")
 
+    def view_on_site(self, attempt: Attempt) -> str:
+        return reverse("execution", args=[attempt.execution_id])
+
     @display(description="OLT", ordering="execution__olt__name")
     def olt(self, attempt: Attempt) -> str:
         return attempt.execution.olt.name
@@ -168,7 +175,7 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 
 
 @admin.register(SkippedSlots)
-class SkippedSlotsAdmin(OltRowsAdmin[SkippedSlots]):
+class SkippedSlotsAdmin(OltFactsAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("olt", "first_slot")
     list_filter = (word_filter("why", _("reason"), DELAY_TEXTS), ("olt", AutocompleteSelectFilter))
@@ -189,7 +196,7 @@ class SkippedSlotsAdmin(OltRowsAdmin[SkippedSlots]):
 
 
 @admin.register(ExecutionTotals)
-class ExecutionTotalsAdmin(OltRowsAdmin[ExecutionTotals]):
+class ExecutionTotalsAdmin(OltFactsAdmin[ExecutionTotals]):
     list_display = ("olt", "kind", "succeeded", "failed", "delayed", "retries", "requests", "timeouts")
     list_display_links = ("olt", "kind")
     list_filter = ("kind", ("olt", AutocompleteSelectFilter))
