@@ -28,7 +28,7 @@ from facho.web.admin.columns import (
     word_column,
 )
 from facho.web.admin.exporting import export_csv
-from facho.web.admin.filters import word_filter
+from facho.web.admin.filters import recent_filter, word_filter
 from facho.web.words.colours import STATE_COLOURS
 
 
@@ -60,6 +60,7 @@ class ExecutionAdmin(OltRowsAdmin[Execution]):
     list_filter = (
         "state",
         "trigger",
+        recent_filter("slot", _("Slot"), by_the_clock=True),
         word_filter("why_late", _("reason for the delay"), DELAY_TEXTS),
         ("olt", AutocompleteSelectFilter),
     )
@@ -149,6 +150,8 @@ def _abort_execution(execution_id: int) -> str:
 @admin.register(Attempt)
 class AttemptAdmin(ReadOnlyAdmin[Attempt]):
     list_display = ("execution", "number", "olt", "job", "started_at", "took", "failure", "worker")
+    # By the slot of the execution, which has an index.
+    list_filter = (recent_filter("execution__slot", _("Slot"), by_the_clock=True),)
     search_fields = ("=execution__id", "worker", "error")
     ordering = ("-id",)
     readonly_fields = ("olt", "job", "took", "failure")
@@ -178,7 +181,11 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 class SkippedSlotsAdmin(OltFactsAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("olt", "first_slot")
-    list_filter = (word_filter("why", _("reason"), DELAY_TEXTS), ("olt", AutocompleteSelectFilter))
+    list_filter = (
+        recent_filter("last_slot", _("last slot"), by_the_clock=True),
+        word_filter("why", _("reason"), DELAY_TEXTS),
+        ("olt", AutocompleteSelectFilter),
+    )
     search_fields = ("olt__name", "node__job__name", "detail")
     readonly_fields = ("job", "reason", "more")
     fields = (("olt", "job"), ("first_slot", "last_slot"), ("count", "reason"), "more", "execution")
