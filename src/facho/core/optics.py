@@ -36,6 +36,15 @@ class Limits:
     better_db: float = 1.0
 
 
+def has_weak_power(state: str) -> bool:
+    """Return whether an ONU counts as weak: below the limit, or well below its usual power.
+
+    The judgement of the last collection counts, not a comparison with the limit: an ONU recovers only some way
+    above it.
+    """
+    return state != OpticalState.WELL
+
+
 def judge_power(power: float, usual: float | None, before: str, limits: Limits) -> OpticalState:
     if _is_weak(power, before, limits):
         return OpticalState.WEAK

@@ -15,6 +15,7 @@ from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.roster import index_octets, interface
 from facho.apps.hosts.models import Olt
+from facho.core.onu_states import DOWN_STATES, down_cause, onu_status, reported_states
 from facho.vendors import Entity, Key
 from facho.vendors.facts import FACTS
 from facho.vendors.index import intern_key, onu_key
@@ -154,6 +155,29 @@ def with_duplicate_serial(onus: QuerySet[Onu]) -> QuerySet[Onu]:
     return onus.filter(Exists(same.exclude(id=OuterRef("id"))), **found).exclude(serial="")
 
 
+# Links to lists of ONUs use these parameters, which combine:
+#   /admin/discovery/onu/?olt__id__exact=5&state=offline&cause=los&weak=yes
+#   /api/v1/onus/?olt=5&state=offline&cause=los&weak=true
+def weak_onus(onus: QuerySet[Onu]) -> QuerySet[Onu]:
+    """Keep the weak ONUs: every count and list of weak ONUs is of these. See `core.optics.has_weak_power`."""
+    return onus.filter(WEAK)
+
+
+def onus_in_state(onus: QuerySet[Onu], status: str) -> QuerySet[Onu]:
+    """Keep the ONUs in a normalised state, or in a state that OLTs report."""
+    return onus.filter(state__in=reported_states(status))
+
+
+def onus_down_by(onus: QuerySet[Onu], cause: str) -> QuerySet[Onu]:
+    """Keep the ONUs that are offline for this cause. The index of states leaves those that are offline."""
+    reported = Q(state__in=DOWN_STATES, down_cause=cause)
+    implied = Q(state=cause, down_cause__in=("", "unknown"))
+    return onus.filter(reported | implied if cause in DOWN_STATES else reported)
+
+
+WEAK: Final = Q(presence=Presence.PRESENT) & ~Q(optical_state="")
+
+
 def events_of(onu: Onu) -> QuerySet[OnuEvent]:
     """Return the events of an ONU, the last first."""
     return OnuEvent.objects.filter(onu=onu)
@@ -189,8 +213,8 @@ def _row(onu: Onu) -> OnuRow:
         mac=onu.mac or None,
         description=onu.description or None,
         model=onu.model or None,
-        state=onu.state or None,
-        down_cause=onu.down_cause or None,
+        state=onu_status(onu.state).value,
+        down_cause=down_cause(onu.state, onu.down_cause) or None,
         rx_dbm=onu.onu_rx_dbm,
         tx_dbm=onu.onu_tx_dbm,
         olt_rx_dbm=onu.olt_rx_dbm,
