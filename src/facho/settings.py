@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "facho.web.access.recording.Recording",
     "facho.web.access.sessions.same_role",
+    "facho.web.server.time_zones.use_zone_of_user",
     "facho.web.components.shared_part.forget_after_changes",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -194,6 +195,7 @@ UNFOLD: dict[str, Any] = {
     # Lighter than the default, which has too little contrast for small text in dark mode.
     "COLORS": {"primary": {"500": "oklch(67% .24 304.4)"}},
     "SIDEBAR": {"navigation": "facho.web.navigation.sidebar"},
+    "ACCOUNT": {"navigation": "facho.web.navigation.account_links"},
 }
 
 # Each process sets up logging itself (`facho.logs`).

@@ -50,6 +50,13 @@ _EXAMPLES_RENEW: Final = """
 
 `facho user password ana --ask`
 """
+_EXAMPLES_ZONE: Final = """
+**Examples**
+
+`facho user zone ana America/Santiago`
+
+`facho user zone ana`  the operator's again (FACHO_TIME_ZONE)
+"""
 _EXAMPLES_DISABLE: Final = """
 **Examples**
 
@@ -131,6 +138,19 @@ def password(name: Name, ask: Ask = False) -> None:
         typer.echo(f"{name} has another password now.")
         if not ask:
             _print_password(made)
+
+
+@app.command(epilog=_EXAMPLES_ZONE)
+def zone(
+    name: Name,
+    zone: Annotated[str, typer.Argument(metavar="[ZONE]", help="The time zone; else the operator's.")] = "",
+) -> None:
+    """Show the pages to an account in a time zone of its own."""
+    with system() as config:
+        from facho.engine.commands.users import set_time_zone, user_named
+
+        set_time_zone(user_named(name), zone)
+        typer.echo(f"{name} sees times in {zone or config.time_zone}.")
 
 
 @app.command(epilog=_EXAMPLES_DISABLE)

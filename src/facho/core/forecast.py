@@ -9,6 +9,7 @@ logarithms, so that twice as long is as far away as half as long.
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ _FIXED_DOUBT: Final = 0.05
 _LEAST_FIXED: Final = 0.01
 _HIGH: Final = 0.5
 _LEAST_HIGH, _MOST_HIGH = 0.02, 1.5
-_LEAST_ERROR: Final = 0.001
+_LEAST_ERROR, _MOST_ERROR = 0.001, 0.99
 # Bounds of a prediction: a millisecond to a day.
 _SHORTEST, _LONGEST = math.log(0.001), math.log(86400.0)
 
@@ -49,6 +50,41 @@ class Predicted:
     p50_s: float
     p95_s: float
     sure: bool
+
+
+class Accuracy(enum.StrEnum):
+    GOOD = "good"
+    FAIR = "fair"
+    POOR = "poor"
+
+
+# Errors in per cent: good up to the first, too large for a plan above the second.
+_GOOD_PCT, _FAIR_PCT = 15, 40
+# An error that no plan notices, however large a share of a short task it is.
+_GOOD_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalError:
+    """Half of the runs are at most this far from their prediction."""
+
+    seconds: float
+    # Of the longer of prediction and run: never more than 100.
+    percent: float
+    accuracy: Accuracy
+
+
+def typical_error(predicted_s: float, error_pct: float | None) -> TypicalError | None:
+    """Return the typical error of a prediction; None before the first run that could be compared."""
+    if error_pct is None:
+        return None
+    share = bounded_error(error_pct / 100) or 0.0
+    seconds, percent = predicted_s * share, 100 * share
+    if seconds <= _GOOD_S or percent <= _GOOD_PCT:
+        accuracy = Accuracy.GOOD
+    else:
+        accuracy = Accuracy.FAIR if percent <= _FAIR_PCT else Accuracy.POOR
+    return TypicalError(seconds, percent, accuracy)
 
 
 class PastRun(NamedTuple):
@@ -88,7 +124,7 @@ class Learned:
     jump: Jump | None = None
     # 95th percentile of the error above the prediction (log).
     high: float = _HIGH
-    # Median relative error; None before the first prediction.
+    # Median error, as a share of the longer of prediction and run; None before the first prediction.
     error: float | None = None
 
     @property
@@ -132,6 +168,7 @@ class Learned:
                 "hours": tuple(HourMean(*each) for each in written["hours"]),
                 "recent": tuple(PastRun(*each) for each in written["recent"]),
                 "jump": None if jump is None else Jump(*jump),
+                "error": bounded_error(written["error"]),
             }
             return cls(**{**written, **lists})
         except (KeyError, TypeError):
@@ -225,10 +262,19 @@ def _update_errors(learned: Learned, off: float) -> Learned:
     """Update the error figures. Both move towards their quantile in steps that become smaller."""
     step = max(0.05, 1 / (learned.samples + 1))
     high = learned.high + step * (0.95 if off > learned.high else -0.05)
-    error = max(abs(1 - math.exp(-off)), _LEAST_ERROR)
+    error = max(1 - math.exp(-abs(off)), _LEAST_ERROR)
     if learned.error is not None:
         error = learned.error * math.exp(step * ((error > learned.error) - (error < learned.error)))
-    return replace(learned, high=min(max(high, _LEAST_HIGH), _MOST_HIGH), error=max(error, _LEAST_ERROR))
+    return replace(learned, high=min(max(high, _LEAST_HIGH), _MOST_HIGH), error=_clip_error(error))
+
+
+def _clip_error(error: float) -> float:
+    return min(max(error, _LEAST_ERROR), _MOST_ERROR)
+
+
+def bounded_error(error: float | None) -> float | None:
+    """Return an error that an earlier version stored as a share of the run alone, which had no bound."""
+    return error if error is None or error < 1 else error / (1 + error)
 
 
 def _update_fixed_share(learned: Learned, run: PastRun, off: float) -> Learned:

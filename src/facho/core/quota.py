@@ -1,4 +1,4 @@
-"""Quotas: the runs of a task that an OLT must get in an hour, their outcomes, and why slots were lost.
+"""Quotas: the runs of a task that an OLT must get in an hour, and their outcomes.
 
 An hour is (start, end] on the operator's clock: a slot at exactly 11:00 belongs to the hour from 10:00.
 A partial hour requires only the slots that fit, without compensation later. A run belongs to the hour
@@ -10,12 +10,12 @@ of its slot, and a slot has one outcome, that of its last attempt. Always:
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any, Final
+from typing import Final
 
-from facho.core.reasons import NO_REASON, Reason, from_json, to_json
+from facho.core.reasons import NO_REASON, Reason
 
 # Below this share of its runs a task's quota is not met.
 MET_PERCENT: Final = 80.0
@@ -154,52 +154,3 @@ ABORTED: Final = "aborted"
 # It ended after its hour was closed.
 LATE: Final = "late"
 OTHER: Final = "other"
-
-# Errors that differ each time must not make an endless list.
-_MOST: Final = 20
-_LONGEST: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class LostSlots:
-    """`what` is the job that kept the OLT busy, or an error. `lost_s` is for how long there was no data."""
-
-    why: str
-    what: Reason = NO_REASON
-    count: int = 1
-    lost_s: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        return {"why": self.why, "what": to_json(self.what), "count": self.count, "lost_s": self.lost_s}
-
-    @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> LostSlots:
-        return cls(written["why"], from_json(written["what"]), written["count"], written["lost_s"])
-
-
-def merge_lost_slots(reasons: Iterable[LostSlots]) -> list[LostSlots]:
-    """Each of them once, the largest first; beyond so many the rest is one."""
-    found: dict[tuple[str, Reason], LostSlots] = {}
-    for each in reasons:
-        key = each.why, each.what.with_texts(_cut)
-        before = found.get(key, LostSlots(*key, count=0))
-        found[key] = _plus(before, each)
-    ordered = sorted(found.values(), key=lambda each: (-each.count, -each.lost_s, each.why, str(each.what)))
-    if len(ordered) <= _MOST:
-        return ordered
-    rest = LostSlots(OTHER, count=0)
-    for each in ordered[_MOST - 1 :]:
-        rest = _plus(rest, each)
-    return merge_lost_slots([*ordered[: _MOST - 1], rest])
-
-
-def _cut(text: str) -> str:
-    return text[:_LONGEST]
-
-
-def top(reasons: Iterable[LostSlots], most: int) -> Sequence[LostSlots]:
-    return merge_lost_slots(reasons)[:most]
-
-
-def _plus(reason: LostSlots, other: LostSlots) -> LostSlots:
-    return replace(reason, count=reason.count + other.count, lost_s=reason.lost_s + other.lost_s)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from facho.core.quota import LostSlots, merge_lost_slots
+from facho.core.lost_slots import LostSlots, merge_lost_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,20 @@ class TaskReport:
 
 def reasons_of(written: Mapping[str, Any]) -> Sequence[LostSlots]:
     """Return the reasons of a task or of a whole report, the largest first."""
-    return merge_lost_slots(LostSlots.from_json(each) for each in written.get("reasons", ()))
+    found = merge_lost_slots(LostSlots.from_json(each) for each in written.get("reasons", ()))
+    return [each if each.times else _longest_of_tasks(each, written) for each in found]
+
+
+def _longest_of_tasks(lost: LostSlots, report: Mapping[str, Any]) -> LostSlots:
+    """Return a reason with the time of its longest task.
+
+    Reports of earlier versions have the sum over all tasks, which is no time that passed on any clock.
+    """
+    tasks = (each for task in report.get("tasks", ()) for each in reasons_of(task))
+    longest = max(
+        (each.lost_s for each in tasks if each.why == lost.why and each.what == lost.what), default=0
+    )
+    return replace(lost, lost_s=longest) if longest else lost
 
 
 def tasks_of(report: Mapping[str, Any]) -> Sequence[TaskReport]:

@@ -124,6 +124,14 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
     ]
 
 
+def account_links(request: HttpRequest) -> list[Item]:
+    """Return the links of the menu of the user."""
+    links = [{"title": _("Preferences"), "link": reverse_lazy("preferences")}]
+    if request.user.is_authenticated and request.user.has_usable_password():
+        links.append({"title": _("Change password"), "link": reverse_lazy("admin:password_change")})
+    return links
+
+
 def links_in(path: str) -> tuple[str, ...]:
     """Return the links of the sidebar that occur in a path: unfold marks them as those of the open page."""
     return tuple(link for link in _links(get_script_prefix()) if link in path)

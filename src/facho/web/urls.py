@@ -11,6 +11,7 @@ from facho.web.olts import actions as olt_actions
 from facho.web.olts import views as olts
 from facho.web.onus import views as onus
 from facho.web.ports import views as ports
+from facho.web.preferences import views as preferences
 from facho.web.search import views as search
 
 urlpatterns = [
@@ -44,6 +45,7 @@ urlpatterns = [
     path("onus/<int:onu_id>/reading/<int:execution_id>/", onus.reading, name="onu-reading"),
     path("onus/worst/", onus.worst, name="worst-onus"),
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
+    path("preferences/", preferences.preferences, name="preferences"),
     path("search/", search.search, name="search"),
     path("start/", first_run.start, name="start"),
     path("start/<int:olt_id>/jobs/", first_run.jobs, name="start-jobs"),

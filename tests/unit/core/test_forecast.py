@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from facho.core.forecast import Learned, learn, predict
+from facho.core.forecast import Learned, learn, predict, typical_error
 
 BEGINS = datetime(2026, 3, 2, tzinfo=UTC)
 MINUTES = timedelta(minutes=1)
@@ -152,6 +152,42 @@ def test_the_error_is_that_of_half_of_the_predictions() -> None:
     task, dice = Task(), Random(3)
     task.run(*[10 * math.exp(dice.gauss(0, 0.15)) for _ in range(600)])
     assert task.learned.error_pct == pytest.approx(10.5, abs=3)
+
+
+def test_the_error_of_runs_far_shorter_than_predicted_stays_below_100_percent() -> None:
+    task = Task()
+    task.run(100.0, 1.5)
+    assert task.learned.error_pct == pytest.approx(98.5)
+    task.run(*[500.0, 1.5] * 20)
+    assert task.learned.error_pct is not None
+    assert task.learned.error_pct < 100
+
+
+def test_an_error_without_bound_of_an_earlier_version_is_read_as_a_share_of_the_longer() -> None:
+    task = Task()
+    task.run(*[10.0] * 4)
+    assert Learned.from_json({**task.learned.as_json(), "error": 64.12}).error_pct == pytest.approx(
+        98.46, abs=0.01
+    )
+
+
+@pytest.mark.parametrize(
+    ("predicted_s", "error_pct", "seconds", "accuracy"),
+    [
+        (100, 8, 8, "good"),
+        (100, 30, 30, "fair"),
+        (100, 60, 60, "poor"),
+        (1.2, 60, 0.72, "good"),
+        (10, 6412, 9.8, "poor"),
+    ],
+)
+def test_an_error_is_judged_by_its_seconds_too(
+    predicted_s: float, error_pct: float, seconds: float, accuracy: str
+) -> None:
+    typical = typical_error(predicted_s, error_pct)
+    assert typical is not None
+    assert typical.seconds == pytest.approx(seconds, abs=0.1)
+    assert typical.accuracy == accuracy
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.inf, math.nan])

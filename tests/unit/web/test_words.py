@@ -9,7 +9,8 @@ from facho.apps.discovery.store import StoredOnus
 from facho.apps.execution_coordinator.texts import WHY_LOST, lost_in_words, missed_in_words, why_lost
 from facho.core.delay import Why
 from facho.core.event_types import EventType
-from facho.core.quota import ABORTED, FAILED, LATE, OTHER, LostSlots
+from facho.core.lost_slots import LostSlots
+from facho.core.quota import ABORTED, FAILED, LATE, OTHER
 from facho.core.reasons import text_reason
 from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.web.words.events import EVENTS

@@ -73,6 +73,27 @@ class ApiToken(models.Model):
         return TokenState.VALID if self.expires_at > now else TokenState.EXPIRED
 
 
+class UserPreferences(models.Model):
+    """How an account wants to see the pages. An account without a row has the defaults."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="preferences", verbose_name=_("user")
+    )
+    # Empty is the operator's time zone.
+    time_zone = models.CharField(_("time zone"), max_length=64, default="", blank=True)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(("time_zone",), called=("user__username",))
+
+    class Meta:
+        db_table = "user_preferences"
+        verbose_name = _("preferences")
+        verbose_name_plural = _("preferences")
+
+    def __str__(self) -> str:
+        return str(self.user)
+
+
 class AuditEntry(models.Model):
     """One action of a person: who, when, through what and from where. It is never changed."""
 

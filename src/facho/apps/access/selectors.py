@@ -12,7 +12,14 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 
-from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt, TokenState
+from facho.apps.access.models import (
+    ApiToken,
+    AuditEntry,
+    LoginAddress,
+    LoginAttempt,
+    TokenState,
+    UserPreferences,
+)
 from facho.core.roles import OF_PEOPLE, Role, role_named
 
 
@@ -37,18 +44,34 @@ def _keep_role(user: User, groups: Iterable[str]) -> None:
 
 
 def read_account(user_id: int) -> User | None:
-    """Return a user with the role, by one plain statement: every request of a session needs both."""
+    """Return a user with role and time zone by one plain statement: every request of a session needs it."""
     rows: list[Any] = list(User.objects.raw(_ACCOUNT, [user_id]))
     if not rows:
         return None
     user: User = rows[0]
     _keep_role(user, (row.group_name for row in rows if row.group_name is not None))
+    user._facho_time_zone = rows[0].time_zone or ""  # type: ignore[attr-defined]
     return user
+
+
+def time_zone_of(user: Any) -> str:
+    """Return the name of the time zone that a user chose, or nothing for the operator's.
+
+    Users of a session have it from `read_account`.
+    """
+    if isinstance(user, AnonymousUser):
+        return ""
+    if not hasattr(user, "_facho_time_zone"):
+        chosen = UserPreferences.objects.filter(user=user.pk).values_list("time_zone", flat=True).first()
+        user._facho_time_zone = chosen or ""
+    found: str = user._facho_time_zone
+    return found
 
 
 # One row for each group of the user.
 _ACCOUNT: Final = (
-    "SELECT auth_user.*, auth_group.name AS group_name FROM auth_user"
+    "SELECT auth_user.*, auth_group.name AS group_name, user_preferences.time_zone FROM auth_user"
+    " LEFT JOIN user_preferences ON user_preferences.user_id = auth_user.id"
     " LEFT JOIN auth_user_groups ON auth_user_groups.user_id = auth_user.id"
     " LEFT JOIN auth_group ON auth_group.id = auth_user_groups.group_id"
     " WHERE auth_user.id = %s"

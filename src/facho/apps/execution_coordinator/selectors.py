@@ -58,6 +58,11 @@ class GridSlots:
     next_run_at: datetime
     interval: timedelta
 
+    def first_in(self, hour: Hour) -> datetime:
+        """Return the first of these slots after the start of the hour."""
+        late = hour.start - self.next_run_at
+        return self.next_run_at + max(0, late // self.interval + 1) * self.interval
+
 
 @dataclass(frozen=True, slots=True)
 class OpenExecution:

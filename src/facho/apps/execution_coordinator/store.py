@@ -19,7 +19,8 @@ from facho.apps.db.database import row_lock
 from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import OltConfiguration, QuotaStatus, QuotaTracker
 from facho.core.changes import fingerprint
-from facho.core.quota import Hour, LostSlots, Outcome, merge_lost_slots
+from facho.core.lost_slots import LostSlots, merge_lost_slots
+from facho.core.quota import Hour, Outcome
 
 _AT_ONCE: Final = 500
 

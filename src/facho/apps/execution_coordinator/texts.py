@@ -12,10 +12,12 @@ from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.executions.delay_texts import DELAY_TEXTS
-from facho.apps.localized_numbers import about
+from facho.apps.localized_numbers import about, duration
 from facho.apps.reason_words import reason_words
 from facho.core.delay import Why
-from facho.core.quota import ABORTED, FAILED, LATE, OTHER, LostSlots
+from facho.core.forecast import TypicalError
+from facho.core.lost_slots import LostSlots
+from facho.core.quota import ABORTED, FAILED, LATE, OTHER
 from facho.core.violation_report import TaskReport
 
 if TYPE_CHECKING:
@@ -67,3 +69,9 @@ def missed_in_words(tasks: Iterable[TaskReport], *, at_most: int = 3) -> str:
     )
     more = len(missed) - at_most
     return text if more <= 0 else gettext("%(tasks)s and %(count)d more") % {"tasks": text, "count": more}
+
+
+def error_in_words(typical: TypicalError) -> str:
+    """Return `usually within 2 s (8 %)`."""
+    said = {"time": duration(timedelta(seconds=typical.seconds)), "percent": f"{typical.percent:.0f}"}
+    return gettext("usually within %(time)s (%(percent)s %%)") % said

@@ -16,6 +16,7 @@ from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import unreadable_rows
 from facho.apps.execution_coordinator.models import TaskForecast
+from facho.apps.execution_coordinator.texts import error_in_words
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Olt
@@ -25,6 +26,7 @@ from facho.apps.snmp_jobs.selectors import masters_of_chained
 from facho.cli.output import format_seconds, print_facts, print_json, print_rows, print_section
 from facho.config import current
 from facho.core.durations import duration
+from facho.core.forecast import typical_error
 from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.olts import olt_named
 from facho.engine.coordinate.forecasts import predict_durations
@@ -142,12 +144,12 @@ def _forecast_rows(olt_id: int, now: datetime) -> list[dict[str, Any]]:
 
 
 def _format_forecast(row: Mapping[str, Any]) -> dict[str, Any]:
-    error = row["error_pct"]
+    error = typical_error(row["predicted_s"], row["error_pct"])
     return {
         "task": row["task_type"],
         "expected": duration(timedelta(seconds=row["predicted_s"])),
         "95 of 100 within": duration(timedelta(seconds=row["p95_s"])),
-        "error": "not known yet" if error is None else f"{error:.0f} %",
+        "error": "not known yet" if error is None else error_in_words(error),
         "runs": row["runs"] or "none yet: a guess",
     }
 

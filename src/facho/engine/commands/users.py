@@ -12,9 +12,11 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
+from facho.apps.access.models import UserPreferences
 from facho.apps.access.selectors import administrators, role_of, role_of_account
 from facho.apps.access.store import forget_attempts
 from facho.core.roles import OF_PEOPLE, Role, role_named
+from facho.core.time_zones import zone_named
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_line, check_name, find_named, taken_name, unknown_choice
 from facho.engine.process.command_transaction import command
@@ -87,6 +89,21 @@ def set_password(user: User, password: str | None = None) -> str:
     # Failed attempts with the old password must not lock the account any more.
     forget_attempts(user.username)
     return password
+
+
+@command
+def set_time_zone(user: User, name: str) -> None:
+    """Show the pages to a user in that time zone; without a name, in the operator's."""
+    name = name.strip()
+    if name and zone_named(name) is None:
+        raise CommandError(
+            "time_zone", _("'%(name)s' is no time zone; an example is America/Santiago") % {"name": name[:64]}
+        )
+    preferences = UserPreferences.objects.filter(user=user).first() or UserPreferences(user=user)
+    if preferences.time_zone != name:
+        preferences.time_zone = name
+        preferences.save()
+    user.__dict__.pop("_facho_time_zone", None)
 
 
 @command

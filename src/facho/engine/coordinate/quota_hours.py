@@ -26,17 +26,17 @@ from facho.apps.execution_coordinator.store import (
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
+from facho.core.lost_slots import LostSlots, lose_slots, merge_tasks, top
 from facho.core.quota import (
     OTHER,
     Hour,
-    LostSlots,
     Outcome,
     hours_between,
     must_close,
     running_hour,
     status_of,
-    top,
 )
+from facho.core.reasons import NO_REASON
 from facho.core.severity import Severity, severity_of, worst_severity
 from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.events.stream import olt_names, publish
@@ -138,10 +138,11 @@ def _reasons_of_pending(
     pending: PendingSlots, hour: Hour, config: Config
 ) -> Iterator[tuple[TrackerKey, LostSlots]]:
     """Yield why slots are pending: no scheduler ran if they are on the grid, else their execution tells."""
-    intervals = {(grid.olt_id, grid.task_type): grid.interval for grid in pending.grids}
+    grids = {(grid.olt_id, grid.task_type): grid for grid in pending.grids}
     for key, count in pending.on_grids([hour]):
-        lost_s = round(count * intervals[key.olt_id, key.task_type].total_seconds())
-        yield key, LostSlots(Why.ENGINE_STOPPED, count=count, lost_s=lost_s)
+        grid = grids[key.olt_id, key.task_type]
+        first, interval_s = grid.first_in(hour), round(grid.interval.total_seconds())
+        yield key, lose_slots(Why.ENGINE_STOPPED, NO_REASON, first, interval_s, count)
     busy = {each.olt_id for each in pending.open if each.state != "WAITING"}
     for each in pending.open:
         if each.slot in hour:
@@ -154,7 +155,8 @@ def _reasons_of_pending(
                 after=config.delayed_after,
             )
             for owed in each.owes:
-                yield TrackerKey(each.olt_id, owed.task_type, hour), LostSlots(why, lost_s=owed.interval_s)
+                reason = lose_slots(why, NO_REASON, each.slot, owed.interval_s)
+                yield TrackerKey(each.olt_id, owed.task_type, hour), reason
 
 
 def _final_status(tracker: Tracker, config: Config) -> QuotaStatus:
@@ -204,7 +206,7 @@ def _severity(tracker: Tracker, config: Config) -> Severity | None:
 
 
 def _report(trackers: Sequence[Tracker], config: Config) -> dict[str, Any]:
-    reasons = [reason for each in trackers for reason in each.reasons]
+    reasons = merge_tasks(each.reasons for each in trackers)
     return {"tasks": [_task_report(each, config) for each in trackers], "reasons": _top_reasons(reasons)}
 
 

@@ -24,12 +24,12 @@ from facho.apps.execution_coordinator.store import (
     set_pending,
 )
 from facho.config import Config
+from facho.core.lost_slots import LostSlots, lose_slots
 from facho.core.quota import (
     ABORTED,
     FAILED,
     LATE,
     Hour,
-    LostSlots,
     Outcome,
     SlotOutcome,
     hour_of,
@@ -100,7 +100,8 @@ def _by_hour(skipped: SkippedRange, now: datetime, config: Config) -> Iterator[C
         interval = timedelta(seconds=owed.interval_s)
         first = _first_counted(skipped, interval, now, config)
         for hour, count in slots_by_hour(first, skipped.last, interval, config.time_zone):
-            reason = LostSlots(skipped.why, skipped.what, count, count * owed.interval_s)
+            reason = lose_slots(skipped.why, skipped.what, first, owed.interval_s, count)
+            first += count * interval
             key = TrackerKey(skipped.olt_id, owed.task_type, hour)
             yield CountedSlots(key, Outcome.SKIPPED, count, reason=reason)
 
@@ -114,7 +115,7 @@ def _first_counted(skipped: SkippedRange, interval: timedelta, now: datetime, co
 def _counted(slot: Slot, owed: Owed, outcome: SlotOutcome, config: Config) -> CountedSlots:
     key = TrackerKey(slot.olt_id, owed.task_type, hour_of(slot.at, config.time_zone))
     done = outcome.outcome is Outcome.COMPLETED
-    reason = None if done else LostSlots(outcome.why, outcome.what, 1, owed.interval_s)
+    reason = None if done else lose_slots(outcome.why, outcome.what, slot.at, owed.interval_s)
     return CountedSlots(key, outcome.outcome, 1, round(outcome.seconds * 1000) if done else 0, reason)
 
 

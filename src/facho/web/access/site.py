@@ -9,10 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import get_script_prefix
+from django.utils.timezone import get_current_timezone, now
 from django.utils.translation import get_language
 
 from facho.apps.access.selectors import role_of
 from facho.core.roles import Role
+from facho.core.time_zones import offset_text, zone_text
 from facho.web.access.pages import refuse_below
 from facho.web.navigation import links_in
 
@@ -36,6 +38,12 @@ class FachoAdminSite(_Site):
     def index(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # type: ignore[override]  # noqa: ARG002
         """Redirect to the dashboard; the sidebar has the lists."""
         return redirect("dashboard")
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Add the time zone of the page, which its frame names."""
+        zone = get_current_timezone()
+        named = {"time_zone": zone_text(now(), zone), "time_zone_offset": offset_text(now(), zone)}
+        return {**super().each_context(request), **named}
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
         """Return the list of one app for its page only, because no other page shows it."""

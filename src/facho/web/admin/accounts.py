@@ -11,16 +11,19 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.text import capfirst
+from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from facho.apps.access.models import RoleName
-from facho.apps.access.selectors import role_of_account
+from facho.apps.access.selectors import role_of_account, time_zone_of
 from facho.core.roles import OF_PEOPLE, Role
 from facho.engine.commands import users as commands
 from facho.web.admin.base import RemovableAdmin, SwitchableAdmin, site
 from facho.web.admin.columns import display
+from facho.web.preferences.views import zone_choices
 
 if TYPE_CHECKING:
 
@@ -57,6 +60,9 @@ class NewUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no type
 
 class UserForm(UserChangeForm):  # type: ignore[misc]  # unfold has no types
     role = _role_field()
+    time_zone = forms.ChoiceField(
+        label=capfirst(_("time zone")), required=False, widget=UnfoldAdminSelectWidget
+    )
 
     class Meta:
         model = User
@@ -65,7 +71,11 @@ class UserForm(UserChangeForm):  # type: ignore[misc]  # unfold has no types
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         role = role_of_account(kwargs["instance"]) if kwargs.get("instance") else None
         written = {"role": role.slug} if role is not None else {}
+        if kwargs.get("instance"):
+            written["time_zone"] = time_zone_of(kwargs["instance"])
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
+        if "time_zone" in self.fields:
+            self.fields["time_zone"].choices = zone_choices(now())
 
 
 # Fields of the form, and what the command calls them.
@@ -102,7 +112,7 @@ class FachoUserAdmin(_Users):
     add_fieldsets = ((None, {"fields": ("username", "role", "password1", "password2")}),)
     fieldsets = (
         (None, {"fields": ("username", "password", "role", "is_active")}),
-        (_("Person"), {"fields": (("first_name", "last_name"), "email")}),
+        (_("Person"), {"fields": (("first_name", "last_name"), "email", "time_zone")}),
         (_("Times"), {"fields": (("last_login", "date_joined"),)}),
     )
 
@@ -121,6 +131,8 @@ class FachoUserAdmin(_Users):
         commands.update_user(user, commands.UserChanges(**wanted))
         if "role" in form.changed_data:
             commands.set_role(user, given["role"])
+        if "time_zone" in form.changed_data:
+            commands.set_time_zone(user, given["time_zone"])
         if "is_active" in form.changed_data:
             commands.set_users_enabled([user], enabled=given["is_active"])
 

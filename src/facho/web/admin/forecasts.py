@@ -12,16 +12,17 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.execution_coordinator.models import TaskForecast
+from facho.apps.execution_coordinator.texts import error_in_words
 from facho.apps.localized_numbers import duration, localized
 from facho.config import current
-from facho.core.forecast import Learned, Predicted, predict
+from facho.core.forecast import Accuracy, Learned, Predicted, predict, typical_error
 from facho.web.admin.base import OltRowsAdmin
 from facho.web.admin.columns import display, json_column
 from facho.web.admin.quotas import TASK_TYPE_FILTER
 
-# Errors in per cent: good up to the first, too large for a plan above the second.
-_GOOD, _POOR = 15, 40
-_COLOURS: Final = {"good": "success", "fair": "info", "poor": "warning", "none": "default"}
+_COLOURS: Final = {
+    Accuracy.GOOD: "success", Accuracy.FAIR: "info", Accuracy.POOR: "warning", "none": "default"
+}  # fmt: skip
 
 
 @admin.register(TaskForecast)
@@ -51,10 +52,10 @@ class TaskForecastAdmin(OltRowsAdmin[TaskForecast]):
 
     @display(description=_("prediction error"), ordering="error_pct", label=_COLOURS)
     def error(self, forecast: TaskForecast) -> tuple[str, str]:
-        if forecast.error_pct is None:
+        typical = typical_error(_predict(forecast).p50_s, forecast.error_pct)
+        if typical is None:
             return "none", gettext("not known yet")
-        kind = "good" if forecast.error_pct <= _GOOD else "fair" if forecast.error_pct <= _POOR else "poor"
-        return kind, f"{forecast.error_pct:.0f} %"
+        return typical.accuracy, error_in_words(typical)
 
     @display(description=_("breakdown"))
     def made_of(self, forecast: TaskForecast) -> str:

@@ -138,7 +138,7 @@ def _round_step(rough: float) -> float:
 
 
 def time_axis(period: Period, wanted: int = 5) -> list[Tick]:
-    """Return ticks at full hours or days of the operator's clock."""
+    """Return ticks at full hours or days of the reader's clock."""
     length = period.end - period.start
     step = next((step for step in _TIME_STEPS if step * wanted >= length), _TIME_STEPS[-1])
     words = "%H:%M" if length <= timedelta(days=2) else "%d/%m"

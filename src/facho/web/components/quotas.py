@@ -16,7 +16,8 @@ from django.utils.translation import gettext, ngettext, npgettext
 
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, QuotaViolation
 from facho.config import Config
-from facho.core.quota import Hour, LostSlots, hour_of, slots_left
+from facho.core.lost_slots import LostSlots
+from facho.core.quota import Hour, hour_of, slots_left
 from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.engine.upkeep.system_status import is_at_risk
 

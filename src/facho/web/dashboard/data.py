@@ -11,6 +11,7 @@ from typing import Any, Final
 from django.core.cache import cache
 from django.db.models import Count, Q
 from django.db.models.functions import Coalesce
+from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext
 
 from facho.apps.discovery.models import Onu
@@ -156,7 +157,7 @@ def _busy_chart(now: datetime, config: Config) -> Chart:
     """Draw how busy the pollers were in the last hours, and the limit of saturation."""
     # Up to a full minute: a chart that moves with every poll would never be unchanged.
     end = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
-    period = Period(end - _CHART_PERIOD, end, config.time_zone)
+    period = Period(end - _CHART_PERIOD, end, get_current_timezone())
     rows = PollerStats.objects.filter(timestamp__gte=period.start).order_by("timestamp")
     found = list(rows.values_list("timestamp", "busy_percentage"))
     busy = Values(

@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -84,7 +85,7 @@ def _timeline(query: OltQuery) -> dict[str, Any]:
     return {
         "timeline": found,
         "query": query,
-        "ticks": found.window.ticks(current().time_zone),
+        "ticks": found.window.ticks(get_current_timezone()),
         "hours": HOURS,
         "healths": Health.choices,
     }

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Final, NamedTuple
 
+from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 
 from facho.apps.chassis.models import PonPort
@@ -83,7 +84,7 @@ class OnuPage:
 
 def read_onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
     """Read the page in a fixed number of queries."""
-    period = Period(now - timedelta(days=days), now, config.time_zone)
+    period = Period(now - timedelta(days=days), now, get_current_timezone())
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
     series = onu_series(onu, _CHART_FACTS, period.start, period.end + timedelta(seconds=1))
     events = list(events_of(onu)[:EVENTS_SHOWN])

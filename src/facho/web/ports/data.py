@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import OrderBy
+from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext
 
 from facho.apps.chassis.models import PonPort
@@ -81,7 +82,7 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         known=len(rows),
         online=sum(state == "online" for state, _power in rows),
         light=_power_histogram([power for _state, power in rows if power is not None], config.optical_weak),
-        charts=_charts(port, query.days, now, config),
+        charts=_charts(port, query.days, now),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
     )
@@ -117,11 +118,11 @@ def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | 
     return at if 0 <= at <= 100 else None
 
 
-def _charts(port: PonPort, days: int, now: datetime, config: Config) -> list[Chart]:
+def _charts(port: PonPort, days: int, now: datetime) -> list[Chart]:
     """Return the charts that have values. A port that is known from its ONUs only has none."""
     if port._state.adding:
         return []
-    period = Period(now - timedelta(days=days), now, config.time_zone)
+    period = Period(now - timedelta(days=days), now, get_current_timezone())
     series = subject_series(port.olt_id, port.pk, _CHART_FACTS, period.start, period.end)
     sent, received = (
         _values(series, "tx_dbm", gettext("sent")),

@@ -370,7 +370,13 @@ def test_a_dead_olt_keeps_its_violations(day: Day) -> None:
     report = QuotaViolation.objects.first()
     assert report is not None
     assert report.report["reasons"] == [
-        {"why": "olt_unreachable", "what": "no answer", "count": 6, "lost_s": 3600}
+        {
+            "why": "olt_unreachable",
+            "what": "no answer",
+            "count": 6,
+            "lost_s": 3600,
+            "times": [[int(at(clock).timestamp()) for clock in ("11:10", "12:10")]],
+        }
     ]
 
 

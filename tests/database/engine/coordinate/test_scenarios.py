@@ -83,6 +83,9 @@ def test_discovery_completes_two_of_four(day: Day, logged: Logged) -> None:
     assert figures()[0] == ("discovery", "10:00-11:00", 4, 2, 2, 0, 0, "QUOTA_NOT_MET")
     violation = QuotaViolation.objects.get()
     assert (violation.severity, violation.notified) == ("HIGH", False)
+    begins = [int(at(clock).timestamp()) for clock in ("10:30", "11:00")]
+    times = [[begin, begin + 900] for begin in begins]
+    missed = {"why": "failed", "what": "no answer", "count": 2, "lost_s": 1800, "times": times}
     assert violation.report == {
         "tasks": [
             {
@@ -93,10 +96,10 @@ def test_discovery_completes_two_of_four(day: Day, logged: Logged) -> None:
                 "skipped": 0,
                 "percent": 50.0,
                 "severity": "HIGH",
-                "reasons": [{"why": "failed", "what": "no answer", "count": 2, "lost_s": 1800}],
+                "reasons": [missed],
             }
         ],
-        "reasons": [{"why": "failed", "what": "no answer", "count": 2, "lost_s": 1800}],
+        "reasons": [missed],
     }
     (line,) = (line for line in logged() if line.event_type == "QUOTA_VIOLATION")
     assert line.level == "CRITICAL"

@@ -82,6 +82,7 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "onus/<int:onu_id>/reading/<int:execution_id>/": (f"/onus/{NONE}reading/1/", PART_NOT_THERE),
     "onus/worst/": ("/onus/worst/", LOGGED_IN),
     "onus/unprovisioned/": ("/onus/unprovisioned/", LOGGED_IN),
+    "preferences/": ("/preferences/", LOGGED_IN),
     "search/": ("/search/?q=olt-0", LOGGED_IN),
     # Who may not is told who may; the tests of the first run say who is refused.
     "start/": ("/start/", LOGGED_IN),

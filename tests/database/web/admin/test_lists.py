@@ -24,6 +24,7 @@ from django.urls import reverse
 from unfold.templatetags import unfold_list
 from unfold.widgets import UnfoldBooleanWidget
 
+from facho.apps.access.models import UserPreferences
 from facho.apps.discovery.models import Onu
 from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.hosts.models import Brand, Olt
@@ -36,7 +37,7 @@ pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 OURS = [model for model in apps.get_models() if model.__module__.startswith("facho.")]
 # A part of its job's page; and bytes, which charts show.
-INLINE = {SnmpJobOid, HistoryFrame, HistoryHour}
+INLINE = {SnmpJobOid, HistoryFrame, HistoryHour, UserPreferences}
 LISTED = [pytest.param(model, id=model.__name__) for model in OURS if model not in INLINE]
 WRITTEN_BY_THE_SYSTEM = {
     "Execution",

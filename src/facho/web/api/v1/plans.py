@@ -10,7 +10,7 @@ from rest_framework import serializers
 from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus, TaskForecast
 from facho.config import current
-from facho.core.forecast import Learned, Predicted, predict
+from facho.core.forecast import Learned, Predicted, predict, typical_error
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 
@@ -63,12 +63,18 @@ class ForecastSerializer(OltRowSerializer[TaskForecast]):
 
     p50_s = serializers.SerializerMethodField()
     p95_s = serializers.SerializerMethodField()
+    error_s = serializers.SerializerMethodField(
+        allow_null=True, help_text="half of the runs are at most this far from their prediction"
+    )
+    error_pct = serializers.FloatField(
+        read_only=True, allow_null=True, help_text="the same in per cent of the longer of prediction and run"
+    )
 
     class Meta:
         model = TaskForecast
         fields = (
             "id", "olt", "olt_name", "task_type", "p50_s", "p95_s", "fixed_s", "per_onu_s", "samples",
-            "error_pct", "updated_at",
+            "error_s", "error_pct", "updated_at",
         )  # fmt: skip
 
     def get_p50_s(self, forecast: TaskForecast) -> float:
@@ -76,6 +82,10 @@ class ForecastSerializer(OltRowSerializer[TaskForecast]):
 
     def get_p95_s(self, forecast: TaskForecast) -> float:
         return round(self._predicted(forecast).p95_s, 3)
+
+    def get_error_s(self, forecast: TaskForecast) -> float | None:
+        typical = typical_error(self._predicted(forecast).p50_s, forecast.error_pct)
+        return None if typical is None else round(typical.seconds, 3)
 
     def _predicted(self, forecast: TaskForecast) -> Predicted:
         learned = Learned.from_json(forecast.state)

@@ -1,0 +1,1 @@
+"""The preferences of whoever is logged in."""
