@@ -15,13 +15,15 @@ from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.roster import index_octets, interface
 from facho.apps.hosts.models import Olt
-from facho.core.onu_states import DOWN_STATES, down_cause, onu_status, reported_states
+from facho.core.onu_states import DOWN_STATES, DownCause, OnuStatus, down_cause, onu_status, reported_states
+from facho.core.optics import has_weak_power
 from facho.vendors import Entity, Key
 from facho.vendors.facts import FACTS
 from facho.vendors.index import intern_key, onu_key
 
 _CHUNK: Final = 2000
 _MAX_RANKED: Final = 50
+_MAX_OPTICAL_EVENTS: Final = 100
 
 
 class KnownRow(NamedTuple):
@@ -57,7 +59,9 @@ class OnuRow:
     distance_m: int | None
     temperature_c: float | None
     presence: str
-    last_seen: datetime
+    # When its presence last changed.
+    presence_since: datetime
+    weak: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +174,40 @@ def onus_in_state(onus: QuerySet[Onu], status: str) -> QuerySet[Onu]:
 
 def onus_down_by(onus: QuerySet[Onu], cause: str) -> QuerySet[Onu]:
     """Keep the ONUs that are offline for this cause. The index of states leaves those that are offline."""
+    if cause == DownCause.UNKNOWN:
+        return onus.filter(state=OnuStatus.OFFLINE, down_cause__in=("", cause))
     reported = Q(state__in=DOWN_STATES, down_cause=cause)
     implied = Q(state=cause, down_cause__in=("", "unknown"))
     return onus.filter(reported | implied if cause in DOWN_STATES else reported)
 
 
 WEAK: Final = Q(presence=Presence.PRESENT) & ~Q(optical_state="")
+
+
+def last_online(onus: Iterable[Onu], collected: datetime | None) -> dict[int, datetime]:
+    """Return when each ONU was last seen online, where that is known, in one query.
+
+    For one that is online that is the last collection of states; for others, when it went offline.
+    """
+    down = [onu.id for onu in onus if onu.presence == Presence.ABSENT or onu.state != OnuStatus.ONLINE]
+    events = OnuEvent.objects.filter(onu__in=down, kind=EventKind.OFFLINE).order_by()
+    went: dict[int, datetime] = dict(events.values_list("onu").annotate(last=Max("at")))
+    if collected is not None:
+        went |= {onu.id: collected for onu in onus if onu.id not in down}
+    return went
+
+
+def weak_since(onu: Onu) -> datetime | None:
+    """Return since when an ONU has been weak without recovering; None unless it is weak."""
+    if not has_weak_power(onu.optical_state):
+        return None
+    kinds = (EventKind.WEAK, EventKind.FALLING, EventKind.RECOVERED)
+    since = None
+    for kind, at in events_of(onu).filter(kind__in=kinds).values_list("kind", "at")[:_MAX_OPTICAL_EVENTS]:
+        if kind == EventKind.RECOVERED:
+            break
+        since = at
+    return since
 
 
 def events_of(onu: Onu) -> QuerySet[OnuEvent]:
@@ -221,7 +253,8 @@ def _row(onu: Onu) -> OnuRow:
         distance_m=onu.distance_m,
         temperature_c=onu.temperature_c,
         presence=onu.presence,
-        last_seen=onu.last_seen,
+        presence_since=onu.last_seen,
+        weak=onu.presence == Presence.PRESENT and has_weak_power(onu.optical_state),
     )
 
 
@@ -237,19 +270,28 @@ def onus_in_order(ids: Sequence[int]) -> list[Onu]:
 
 
 def weakest_ids(where: Where, most: int = _MAX_RANKED) -> list[int]:
-    """Return the ids of the ONUs with the least power at the ONU, else at the OLT.
+    """Return the ids of the ONUs with the least power at the ONU, else at the OLT."""
+    # Tens of thousands may be sorted: only their ids, and the rest is read of the first ones.
+    return list(_ranked_by_power(where).order_by("power", "id").values_list("id", flat=True)[:most])
+
+
+def count_by_power(where: Where) -> int:
+    """Return the number of ONUs of which `weakest_ids` returns the first."""
+    return _ranked_by_power(where).count()
+
+
+def _ranked_by_power(where: Where) -> QuerySet[Any]:
+    """Return the ONUs with a known power.
 
     Everywhere, or at a site, only those that are flagged as weak or fallen: they have an index. Power itself
     has none, because it would be written with every collection.
     """
     onus = Onu.objects.filter(presence=Presence.PRESENT, **_olt_condition(where))
     if where.olt_id is None:
-        onus = onus.exclude(optical_state="")
+        onus = weak_onus(onus)
     elif where.port:
         onus = onus.filter(_port_condition(where.port))
-    powered = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm")).filter(power__isnull=False)
-    # Tens of thousands may be sorted: only their ids, and the rest is read of the first ones.
-    return list(powered.order_by("power", "id").values_list("id", flat=True)[:most])
+    return onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm")).filter(power__isnull=False)
 
 
 class OfflineCount(NamedTuple):
@@ -271,14 +313,23 @@ def flapping_onus(counts: Sequence[OfflineCount]) -> list[Flapping]:
 
 def most_often_offline(where: Where, since: datetime, most: int = _MAX_RANKED) -> list[OfflineCount]:
     """Count how often ONUs went offline, of those that did most often, and more than once."""
+    worst = _offline_counts(where, since).order_by("-times", "-last", "onu")
+    found: Iterable[tuple[Any, int, datetime]] = worst.values_list("onu", "times", "last")[:most]
+    return [OfflineCount(*row) for row in found]
+
+
+def count_flapping(where: Where, since: datetime) -> int:
+    """Return the number of ONUs of which `most_often_offline` returns the first."""
+    return _offline_counts(where, since).count()
+
+
+def _offline_counts(where: Where, since: datetime) -> QuerySet[OnuEvent, dict[str, Any]]:
     events = OnuEvent.objects.filter(kind=EventKind.OFFLINE, at__gte=since, **_olt_condition(where))
     if where.olt_id is not None and where.port:
         events = events.filter(place__startswith=f"{where.port}:")
     # Of the columns of one index only, which is read instead of the events.
     counted = events.order_by().values("onu").annotate(times=Count("*"), last=Max("at"))
-    worst = counted.filter(times__gt=1, onu__isnull=False).order_by("-times", "-last", "onu")
-    found: Iterable[tuple[Any, int, datetime]] = worst.values_list("onu", "times", "last")[:most]
-    return [OfflineCount(*row) for row in found]
+    return counted.filter(times__gt=1, onu__isnull=False)
 
 
 def _olt_condition(where: Where) -> dict[str, object]:

@@ -114,16 +114,16 @@ def recent_outages(olt_id: int, place: str | None = None) -> list[PortOutage]:
 
 def _port_summaries(olt_id: int, config: Config) -> Iterator[PortSummary]:
     numbers = dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
-    light = _count_powers(olt_id, config.optical_weak)
+    light = _count_powers(olt_id)
     for row in ports_of(olt_id):
         yield PortSummary(row, numbers.get(row.port), *light.get(row.port, (0, 0)))
 
 
-def _count_powers(olt_id: int, weak: float) -> dict[str, tuple[int, int]]:
+def _count_powers(olt_id: int) -> dict[str, tuple[int, int]]:
     """Return by port the number of ONUs with known power, and how many of them are weak."""
     onus = Onu.objects.filter(olt=olt_id, presence=Presence.PRESENT, port__isnull=False)
     rows = onus.annotate(power=POWER).order_by().values_list("frame", "slot", "port")
-    counted = rows.annotate(measured=Count("power"), weak=Count("id", filter=Q(power__lt=weak)))
+    counted = rows.annotate(measured=Count("power"), weak=Count("id", filter=WEAK))
     return {str(Key(*place)): (measured, below) for *place, measured, below in counted}
 
 
