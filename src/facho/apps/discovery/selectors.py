@@ -167,6 +167,10 @@ def weak_onus(onus: QuerySet[Onu]) -> QuerySet[Onu]:
     return onus.filter(WEAK)
 
 
+def is_weak(onu: Onu) -> bool:
+    return onu.presence == Presence.PRESENT and has_weak_power(onu.optical_state)
+
+
 def onus_in_state(onus: QuerySet[Onu], status: str) -> QuerySet[Onu]:
     """Keep the ONUs in a normalised state, or in a state that OLTs report."""
     return onus.filter(state__in=reported_states(status))
@@ -254,7 +258,7 @@ def _row(onu: Onu) -> OnuRow:
         temperature_c=onu.temperature_c,
         presence=onu.presence,
         presence_since=onu.last_seen,
-        weak=onu.presence == Presence.PRESENT and has_weak_power(onu.optical_state),
+        weak=is_weak(onu),
     )
 
 

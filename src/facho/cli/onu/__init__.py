@@ -28,7 +28,9 @@ app = typer.Typer(no_args_is_help=True, help="ONUs: list, show and read them.")
 _EXAMPLES_LIST: Final = """
 **Examples**
 
-`facho onu list --olt olt-7 --state los`  those of an OLT that have no light
+`facho onu list --olt olt-7 --cause los`  those of an OLT that are offline for lack of light
+
+`facho onu list --weak`  those with weak or fallen optical power
 
 `facho onu list --search HWTC1234`  by serial, MAC or description
 
@@ -100,7 +102,11 @@ def list_onus(
     search: Annotated[
         str, typer.Option(metavar="WORDS", help="In the serial, the MAC or the description.")
     ] = "",
-    state: Annotated[str, typer.Option(help="Only those in this state, as online or los.")] = "",
+    state: Annotated[str, typer.Option(help="Only those in this state, as online or offline.")] = "",
+    cause: Annotated[str, typer.Option(help="Only those that are offline for this cause, as los.")] = "",
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Only those with weak or fallen optical power.")
+    ] = False,
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Only those whose serial is at two places of an OLT.")
     ] = False,
@@ -117,15 +123,20 @@ def list_onus(
         from facho.apps.discovery.onu_search import filter_onus
         from facho.apps.discovery.selectors import onu_rows
         from facho.engine.commands.olts import olt_named
-        from facho.vendors.facts import ONU_STATES
+        from facho.vendors.facts import DOWN_CAUSES, ONU_STATES
 
         if state and state not in ONU_STATES:
             known = ", ".join(ONU_STATES)
             raise CommandError("state", f"'{state}' is no state of an ONU; these are: {known}")
+        if cause and cause not in DOWN_CAUSES:
+            known = ", ".join(DOWN_CAUSES)
+            raise CommandError("cause", f"'{cause}' is no cause; these are: {known}")
         onus = filter_onus(
             None if olt is None else olt_named(olt),
             search=search,
             state=state,
+            cause=cause,
+            weak=weak,
             duplicates=duplicates,
             presence="" if absent else Presence.PRESENT,
         )

@@ -9,22 +9,30 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.discovery.onu_search import search_onus
-from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
+from facho.apps.discovery.selectors import (
+    interface_of,
+    onus_down_by,
+    onus_in_state,
+    weak_onus,
+    with_duplicate_serial,
+)
 from facho.apps.localized_numbers import about
+from facho.core.onu_states import onu_status
 from facho.web.admin.base import OltRowsAdmin, ReadOnlyInline
-from facho.web.admin.columns import choice_badge, display, word_badge, word_column
+from facho.web.admin.columns import choice_badge, display, word_column
 from facho.web.admin.exporting import export_csv
-from facho.web.admin.filters import choice_filter, recent_filter, word_filter
+from facho.web.admin.filters import choice_filter, list_filter, recent_filter
 from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
-from facho.web.words.states import DOWN_CAUSES, ONU_STATES
+from facho.web.words.states import CAUSE_CHOICES, DOWN_CAUSES, ONU_STATUSES, onu_cause_name, onu_state_name
 
 _DUPLICATE_FILTER = choice_filter(
     "duplicate", _("duplicate serial"), {"yes": (_("at two places on one OLT"), with_duplicate_serial)}
 )
+_WEAK_FILTER = choice_filter("weak", _("Weak ONUs"), {"yes": (_("weak or fallen power"), weak_onus)})
 _OPEN_FILTER = choice_filter(
     "open",
     pgettext_lazy("outages", "open"),
@@ -59,7 +67,9 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         "presence",
     )
     list_filter = (
-        word_filter("state", _("state"), ONU_STATES),
+        list_filter("state", _("state"), lambda _model: ONU_STATUSES.items(), onus_in_state),
+        list_filter("cause", _("cause"), lambda _model: CAUSE_CHOICES.items(), onus_down_by, DropdownFilter),
+        _WEAK_FILTER,
         "presence",
         "optical_state",
         _DUPLICATE_FILTER,
@@ -123,8 +133,13 @@ class OnuAdmin(OltRowsAdmin[Onu]):
     def place(self, onu: Onu) -> str:
         return interface_of(onu)
 
-    state_badge = word_badge("state", _("state"), ONU_STATES, ONU_COLOURS)
-    cause = word_column("down_cause", _("cause"), DOWN_CAUSES)
+    @display(description=_("state"), ordering="state", label=ONU_COLOURS)
+    def state_badge(self, onu: Onu) -> tuple[str, str] | None:
+        return (onu_status(onu.state).value, onu_state_name(onu.state)) if onu.state else None
+
+    @display(description=_("cause"))
+    def cause(self, onu: Onu) -> str:
+        return onu_cause_name(onu)
 
     @display(description="ONU (dBm)", ordering="onu_rx_dbm")
     def at_onu(self, onu: Onu) -> float | None:

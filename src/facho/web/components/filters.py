@@ -26,6 +26,7 @@ from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
+from facho.core.onu_states import onu_status
 from facho.core.interval import format_interval
 from facho.core.quota import Hour
 from facho.core.reasons import Reason, from_json
@@ -150,14 +151,13 @@ def interface(onu: Onu) -> str:
     return interface_of(onu)
 
 
-@register.filter
-def onu_state(state: str) -> str:
-    return str(states.ONU_STATES.get(state, state))
+register.filter("onu_state", states.onu_state_name)
+register.filter("onu_cause", states.onu_cause_name)
 
 
 @register.filter
 def onu_colour(state: str) -> str:
-    return colours.ONU_COLOURS.get(state, "default")
+    return colours.ONU_COLOURS[onu_status(state)]
 
 
 register.filter("down_cause", states.cause_name)
@@ -317,3 +317,25 @@ def over_days(query: PortQuery, days: int) -> str:
 
 def _query_string(query: PortQuery, **changes: Any) -> str:
     return urlencode(asdict(replace(query, **changes)))
+
+
+@register.filter
+def value_of(values: Mapping[Any, Any], key: Any) -> Any:
+    return values.get(key)
+
+
+@register.filter
+def decibels(difference: float) -> str:
+    """Return a difference with its sign, which a reader looks for first."""
+    return localized_numbers.localized(f"{difference:+.1f}".replace("-", "\N{MINUS SIGN}"))
+
+
+register.filter("about_length", localized_numbers.about)
+
+
+@register.filter
+def hours_name(hours: int) -> str:
+    """Return the name of a period: in days from one day on."""
+    if hours % 24:
+        return ngettext("%d hour", "%d hours", hours) % hours
+    return ngettext("%d day", "%d days", hours // 24) % (hours // 24)

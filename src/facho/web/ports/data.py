@@ -78,7 +78,9 @@ class PortPage:
 
 def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Config) -> PortPage:
     onus = _port_onus(port)
-    rows = list(onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power", "optical_state"))
+    rows = list(
+        onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power", "optical_state")
+    )
     shown = Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page)
     # The limit moves with a setting, and judgements only with the next collection: rows and count are of these.
     weak = sum(has_weak_power(judged) for _state, _power, judged in rows)

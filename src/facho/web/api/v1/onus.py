@@ -18,28 +18,54 @@ from rest_framework.response import Response
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_search import MOST, SHORTEST, search_onus
-from facho.apps.discovery.selectors import events_of, interface_of
+from facho.apps.discovery.selectors import (
+    WEAK,
+    events_of,
+    interface_of,
+    is_weak,
+    onus_down_by,
+    onus_in_state,
+    weak_onus,
+)
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
+from facho.core.onu_states import down_cause, onu_status
 from facho.engine.commands import runs
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.api.v1.nodes import StartedSerializer, show_queued
-from facho.web.words.states import ONU_STATES
+from facho.web.words.states import CAUSE_CHOICES, ONU_STATES
 
 
 class OnuSerializer(OltRowSerializer[Onu]):
+    """`state` and `down_cause` are the same words for all vendors; a cause is only there while it is offline."""
+
     interface = serializers.SerializerMethodField()
+    state = serializers.SerializerMethodField()
+    down_cause = serializers.SerializerMethodField()
+    reported_state = serializers.CharField(source="state", read_only=True)
+    last_down_cause = serializers.CharField(source="down_cause", read_only=True)
+    weak = serializers.SerializerMethodField()
+    presence_since = serializers.DateTimeField(source="last_seen", read_only=True)
 
     class Meta:
         model = Onu
         fields = (
             "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
             "technology", "serial", "mac", "description", "model", "plan", "distance_m", "state",
-            "down_cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm",
-            "rx_usual_of", "optical_state", "presence", "missed", "first_seen", "last_seen",
+            "down_cause", "reported_state", "last_down_cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm",
+            "rx_usual_of", "optical_state", "weak", "presence", "missed", "first_seen", "presence_since",
         )  # fmt: skip
+
+    def get_state(self, onu: Onu) -> str:
+        return onu_status(onu.state).value
+
+    def get_down_cause(self, onu: Onu) -> str:
+        return down_cause(onu.state, onu.down_cause)
+
+    def get_weak(self, onu: Onu) -> bool:
+        return is_weak(onu)
 
     def get_interface(self, onu: Onu) -> str:
         return interface_of(onu)
@@ -62,7 +88,10 @@ class OnuFilter(OfOlt):
     frame = Number()
     slot = Number()
     port = Number()
-    state = OneOf(ONU_STATES)
+    state = OneOf(
+        ONU_STATES, method="in_state", help_text="`offline` is every state of an ONU that is offline"
+    )
+    cause = OneOf(CAUSE_CHOICES, method="down_by", help_text="why it is offline")
     presence = OneOf(Presence.values)
     weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
     # Last, because it searches the rows that the other filters leave.
@@ -83,7 +112,13 @@ class OnuFilter(OfOlt):
         return super().filter_queryset(queryset)
 
     def is_weak(self, rows: Any, _name: str, wanted: bool) -> Any:
-        return rows.exclude(optical_state="") if wanted else rows.filter(optical_state="")
+        return weak_onus(rows) if wanted else rows.exclude(WEAK)
+
+    def in_state(self, rows: Any, _name: str, state: str) -> Any:
+        return onus_in_state(rows, state)
+
+    def down_by(self, rows: Any, _name: str, cause: str) -> Any:
+        return onus_down_by(rows, cause)
 
     def search(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(id__in=search_onus(text, rows=rows))
