@@ -171,18 +171,25 @@ def is_weak(onu: Onu) -> bool:
     return onu.presence == Presence.PRESENT and has_weak_power(onu.optical_state)
 
 
-def onus_in_state(onus: QuerySet[Onu], status: str) -> QuerySet[Onu]:
-    """Keep the ONUs in a normalised state, or in a state that OLTs report."""
-    return onus.filter(state__in=reported_states(status))
+def onus_in_state(onus: QuerySet[Onu], *statuses: str) -> QuerySet[Onu]:
+    """Keep the ONUs in one of these normalised states, or of the states that OLTs report."""
+    return onus.filter(state__in={each for status in statuses for each in reported_states(status)})
 
 
-def onus_down_by(onus: QuerySet[Onu], cause: str) -> QuerySet[Onu]:
-    """Keep the ONUs that are offline for this cause. The index of states leaves those that are offline."""
+def onus_down_by(onus: QuerySet[Onu], *causes: str) -> QuerySet[Onu]:
+    """Keep the ONUs that are offline for one of these causes. The index of states leaves those offline."""
+    found = Q()
+    for cause in causes:
+        found |= _down_by(cause)
+    return onus.filter(found)
+
+
+def _down_by(cause: str) -> Q:
     if cause == DownCause.UNKNOWN:
-        return onus.filter(state=OnuStatus.OFFLINE, down_cause__in=("", cause))
+        return Q(state=OnuStatus.OFFLINE.value, down_cause__in=("", cause))
     reported = Q(state__in=DOWN_STATES, down_cause=cause)
     implied = Q(state=cause, down_cause__in=("", "unknown"))
-    return onus.filter(reported | implied if cause in DOWN_STATES else reported)
+    return reported | implied if cause in DOWN_STATES else reported
 
 
 WEAK: Final = Q(presence=Presence.PRESENT) & ~Q(optical_state="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.timezone import localtime
-from django.utils.translation import pgettext
+from django.utils.translation import ngettext, pgettext
 
 from facho.apps import localized_numbers
 from facho.apps.chassis.models import PonPort
@@ -26,8 +26,8 @@ from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
-from facho.core.onu_states import onu_status
 from facho.core.interval import format_interval
+from facho.core.onu_states import onu_status
 from facho.core.quota import Hour
 from facho.core.reasons import Reason, from_json
 from facho.web.components import quotas

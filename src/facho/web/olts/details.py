@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.db.models.functions import Coalesce
 
 from facho.apps.chassis.models import PonPort

@@ -82,7 +82,6 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power", "optical_state")
     )
     shown = Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page)
-    # The limit moves with a setting, and judgements only with the next collection: rows and count are of these.
     weak = sum(has_weak_power(judged) for _state, _power, judged in rows)
     powers = [power for _state, power, _judged in rows if power is not None]
     return PortPage(

@@ -114,11 +114,11 @@ class OnuFilter(OfOlt):
     def is_weak(self, rows: Any, _name: str, wanted: bool) -> Any:
         return weak_onus(rows) if wanted else rows.exclude(WEAK)
 
-    def in_state(self, rows: Any, _name: str, state: str) -> Any:
-        return onus_in_state(rows, state)
+    def in_state(self, rows: Any, _name: str, states: list[str]) -> Any:
+        return onus_in_state(rows, *states) if states else rows
 
-    def down_by(self, rows: Any, _name: str, cause: str) -> Any:
-        return onus_down_by(rows, cause)
+    def down_by(self, rows: Any, _name: str, causes: list[str]) -> Any:
+        return onus_down_by(rows, *causes) if causes else rows
 
     def search(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(id__in=search_onus(text, rows=rows))
