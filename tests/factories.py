@@ -85,7 +85,12 @@ def make_execution(
 
 
 def add_olts(*names: str, brand: str = "huawei") -> list[Olt]:
-    return [add_olt(NewOlt(name, "10.0.0.1", brand=brand)) for name in names]
+    """Add OLTs by the command, each at the next free address: 10.0.0.1 is the first."""
+    there = Olt.objects.count()
+    return [
+        add_olt(NewOlt(name, f"10.0.{number >> 8}.{number & 255}", brand=brand))
+        for number, name in enumerate(names, there + 1)
+    ]
 
 
 def add_job(

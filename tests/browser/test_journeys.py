@@ -61,6 +61,29 @@ def test_a_new_operator_comes_from_nothing_to_the_first_onus(system: System, vis
     is_in_order(visitor)
 
 
+@pytest.mark.parametrize(
+    ("language", "button", "refusal", "link"),
+    [
+        ("en", "Test and add", "Sur-02 already has the address", "Open Sur-02"),
+        ("es", "Probar y agregar", "Sur-02 ya tiene la dirección", "Abrir Sur-02"),
+    ],
+)
+def test_a_device_that_is_there_already_is_refused_and_leads_to_its_olt(
+    system: System, sur: str, visit: Visiting, language: str, button: str, refusal: str, link: str
+) -> None:
+    host, port = system.fleet.addresses[1]
+    visitor = visit("admin", language=language)
+    page = visitor.go("/start/")
+    for field, value in {"name": "Twice", "address": host, "port": port, "community": "public"}.items():
+        page.fill(f"#id_{field}", str(value))
+    page.get_by_role("button", name=button).click()
+    expect(page.locator("#error_address")).to_contain_text(refusal)
+    visitor.shoot(f"start-taken-{language}")
+    page.get_by_role("link", name=link).click()
+    expect(page).to_have_url(f"{system.site.url}{sur}")
+    is_in_order(visitor)
+
+
 def test_a_job_made_in_the_admin_shows_its_first_run_on_a_dashboard_that_is_open(
     sur: str, visit: Visiting
 ) -> None:

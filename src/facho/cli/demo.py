@@ -123,10 +123,13 @@ def _prepare(addresses: Sequence[tuple[str, int]]) -> None:
     # OLTs of an earlier demo do not answer any more.
     if gone := Olt.objects.filter(site=_SITE, enabled=True).exclude(name__in=names):
         disable_olts([olt.name for olt in gone], now)
+    new = []
     for olt, (host, port) in zip(OLTS, addresses, strict=True):
         # The fleet takes free ports, others each time.
         if not Olt.objects.filter(name=olt.name).update(address=host, port=port):
-            add_olt(NewOlt(olt.name, host, port, brand=olt.brand, site=_SITE))
+            new.append(NewOlt(olt.name, host, port, brand=olt.brand, site=_SITE))
+    for each in new:
+        add_olt(each)
     for job in _jobs():
         if not SnmpJob.objects.filter(name=job.name).exists():
             create_job(job, now)

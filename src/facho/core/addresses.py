@@ -126,3 +126,22 @@ def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped or address.sixtofour
+
+
+def device_address(address: str) -> str:
+    """Return the one spelling of an address by which devices are compared; a name is not resolved."""
+    text = address.strip().removeprefix("[").removesuffix("]")
+    found = _parse(text)
+    return text.rstrip(".").lower() if found is None else str(found)
+
+
+def spellings_of(address: str) -> list[str]:
+    """Return the spellings in which the address may be stored, apart from upper and lower case."""
+    plain = device_address(address)
+    found = _parse(plain)
+    if found is None:
+        return [plain, f"{plain}."]
+    if isinstance(found, IPv6Address):
+        return [plain]
+    # An IPv4 address inside of IPv6; how Python writes it depends on its version.
+    return [plain, f"::ffff:{int(found) >> 16:x}:{int(found) & 0xFFFF:x}", f"::ffff:{plain}"]

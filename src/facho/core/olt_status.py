@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -39,3 +40,8 @@ def olt_status(
     if failed_in_a_row > 0:
         return OltStatus.FAILING
     return OltStatus.NEVER_ASKED if reachable is None else OltStatus.FINE
+
+
+def down_since(unreachable_since: datetime | None, suspended_at: datetime | None) -> datetime | None:
+    """Return when an OLT stopped answering. Its suspension comes later, and does not move that moment."""
+    return unreachable_since or suspended_at

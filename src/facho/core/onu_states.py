@@ -52,7 +52,7 @@ def onu_status(state: str) -> OnuStatus:
 
 
 def reported_states(status: str) -> tuple[str, ...]:
-    """Return the reported states that a normalised state stands for. Any other word is one of these itself."""
+    """Return the reported states that a normalised state stands for; any other word is one itself."""
     if status == OnuStatus.OFFLINE:
         return DOWN_STATES
     return ("", "unknown") if status == OnuStatus.UNKNOWN else (status,)

@@ -41,8 +41,8 @@ class Limits:
 def has_weak_power(state: str) -> bool:
     """Return whether an ONU counts as weak: below the limit, or well below its usual power.
 
-    The judgement of the last collection counts, not a comparison with the limit: an ONU recovers only some way
-    above it.
+    The judgement of the last collection counts, not a comparison with the limit: an ONU recovers only some
+    way above it.
     """
     return state != OpticalState.WELL
 

@@ -3,6 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from facho.web.components.banner import banner
 from facho.web.dashboard import views as dashboard
 from facho.web.first_run import views as first_run
 from facho.web.login import views as login
@@ -18,6 +19,8 @@ urlpatterns = [
     path("", dashboard.root, name="root"),
     path("coordinator/dashboard/", dashboard.dashboard, name="dashboard"),
     path("metrics", metrics, name="metrics"),
+    path("banner/", banner, name="banner"),
+    path("banner/olts/<int:olt_id>/", banner, name="olt-banner"),
     path("coordinator/dashboard/live/", dashboard.live_part, name="dashboard-live"),
     path("coordinator/dashboard/overview/", dashboard.overview_part, name="dashboard-overview"),
     path("coordinator/dashboard/timeline/", dashboard.timeline_part, name="timeline"),

@@ -32,7 +32,7 @@ def test_it_shows_four_vendors() -> None:
 
 def test_olts_of_an_earlier_demo_are_switched_off(brands: None) -> None:
     add_olt(NewOlt("demo-old", "127.0.0.1", brand="zte", site="demo"))
-    add_olt(NewOlt("mine", "127.0.0.1", brand="zte"))
+    add_olt(NewOlt("mine", "127.0.0.1", 1161, brand="zte"))
     _prepare([("127.0.0.1", 20_000 + number) for number in range(len(OLTS))])
     assert set(Olt.objects.filter(enabled=False).values_list("name", flat=True)) == {"demo-old"}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from facho.core.olt_status import OltStatus, olt_status
+from facho.core.olt_status import OltStatus, down_since, olt_status
 from facho.core.steps import StepState, step_state
 
 WELL: dict[str, Any] = {
@@ -53,3 +53,11 @@ def test_a_loop_stands_still_after_ten_of_its_steps(
 ) -> None:
     found = None if age is None else age * SECOND
     assert step_state(found, every * SECOND, ahead=15 * SECOND) is state
+
+
+def test_an_olt_is_down_since_it_stopped_answering_although_it_is_suspended_later() -> None:
+    silent = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert down_since(silent, None) == down_since(silent, silent + SECOND) == silent
+    # Suspended while it answered, such as for wrong credentials.
+    assert down_since(None, silent) == silent
+    assert down_since(None, None) is None

@@ -6,6 +6,7 @@ from collections.abc import Collection, Container
 from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, TextChoices, Value, When
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -27,6 +28,8 @@ class Health(TextChoices):
 
 
 TROUBLE = tuple(Health(status.value) for status in olt_status.TROUBLE)
+# The rule of `core.olt_status.down_since` as an expression.
+DOWN_SINCE = Coalesce("unreachable_since", "suspended_at")
 
 
 def health_of(olt: Olt, maintained: Container[int]) -> Health:

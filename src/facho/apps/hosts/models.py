@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -10,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.apps.db.fields import PresetKeyField, ReasonCharField
 from facho.apps.hosts.credentials import Credentials, CredentialsField
+from facho.core.olt_status import down_since
 from facho.vendors import GENERIC
 
 
@@ -164,6 +166,10 @@ class Olt(models.Model):
     @property
     def is_suspended(self) -> bool:
         return bool(self.suspended_reason)
+
+    @property
+    def down_since(self) -> datetime | None:
+        return down_since(self.unreachable_since, self.suspended_at)
 
 
 class Oid(models.Model):

@@ -29,6 +29,7 @@ from facho.cli.doctor.storage import check_disk, check_retention
 from facho.cli.output import list_names
 from facho.config import Config
 from facho.core.pool import alive_workers
+from facho.engine.commands.olt_addresses import shared_addresses
 from facho.engine.upkeep.schema import newer_sentence, read_schema_difference
 from facho.engine.upkeep.system_status import read_system_status
 from facho.keys import KeyProblem, WrongPlace
@@ -127,6 +128,16 @@ def check_olts(now: datetime, _config: Config) -> Finding:
     return ok("OLTs", f"{enabled} enabled, none of them unreachable")
 
 
+def check_addresses(_now: datetime, _config: Config) -> Finding:
+    """Name OLTs at one address and port, from versions that did not refuse them."""
+    found = shared_addresses()
+    if not found:
+        return ok("addresses", "no two OLTs have the same address and port")
+    each = "; ".join(f"{list_names(names)} are all {address}:{port}" for address, port, names in found[:5])
+    text = f"{len(found)} are asked by more than one OLT: {each}"
+    return warning("addresses", text, "correct the address of one, or remove it (facho olt remove NAME)")
+
+
 def check_unreadable_rows(_now: datetime, _config: Config) -> Finding:
     rows = UnreadableRows.objects.filter(olt__enabled=True).order_by("olt__name", "table")
     found = list(rows.values_list("olt__name", "table", "rows", "example"))
@@ -209,6 +220,7 @@ CHECKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     check_tokens,
     check_workers,
     check_olts,
+    check_addresses,
     check_unreadable_rows,
     check_executions,
     check_notifications,

@@ -22,14 +22,13 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands.connection_test import Silence, ask_all, new_target
 from facho.engine.commands.credentials import CredentialFields, build_credentials
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.olt_addresses import address_of, port_of
 from facho.engine.commands.olts import (
     AUTO,
     NewOlt,
     OltLimits,
     add_olt,
-    address_of,
     brand_for,
-    port_of,
 )
 
 _NEEDED: Final = ("name", "address")

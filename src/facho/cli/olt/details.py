@@ -62,6 +62,7 @@ def show_olt(name: str, *, as_json: bool) -> None:
         "max_requests_per_second": olt.max_requests_per_second,
         "shortest_interval_s": olt.shortest_interval_s,
         "suspended_reason": str(olt.suspended_reason) or None,
+        "down_since": olt.down_since,
         "unreachable_since": olt.unreachable_since,
         "next_probe_at": olt.next_probe_at,
         "onus": Onu.objects.filter(olt=olt).count(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -14,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from facho.apps.access.audit_actions import Action
-from facho.apps.access.audit_recording import note_rows
+from facho.apps.access.audit_recording import differences, note_rows
 from facho.apps.db.database import pause_for_other_writers
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials
@@ -34,6 +32,7 @@ from facho.engine.commands.input_checks import (
     taken_name,
 )
 from facho.engine.commands.nodes import NOT_SUSPENDED, reset_nodes
+from facho.engine.commands.olt_addresses import address_of, device_of, port_of, refuse_taken_address
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
 from facho.engine.upkeep.olt_removal import count_rows_of, remove_olt_in_chunks
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
     from facho.engine.collect.identify import Identified
 
 AUTO: Final = "auto"
-_HOST_NAME: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
-_LONGEST_ADDRESS: Final = 253
 _LONGEST_INTERVAL_S: Final = 366 * 86_400
 
 
@@ -97,7 +94,7 @@ class OltChanges:
 @command
 def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
     """Add an OLT. `detected` is its answer to a connection test, which the brand "auto" needs."""
-    name = check_name(new.name)
+    name = check_free_name(Olt.objects.all(), new.name)
     brand = brand_for(new.brand, detected)
     olt = Olt(
         name=name,
@@ -113,6 +110,7 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
     olt.credentials = check_credentials(new.version, new.credentials)
     if detected is not None:
         olt.sys_descr, olt.sys_object_id = detected.sys_descr, detected.sys_object_id[:200]
+    refuse_taken_address(olt)
     _save(olt)
     return olt
 
@@ -120,28 +118,71 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
 def check_new(new: NewOlt) -> NewOlt:
     """Check everything that can be checked without asking the OLT. Return it with its normalised address."""
     check_free_name(Olt.objects.all(), new.name)
-    if new.port is not None:
-        port_of(new.port)
-    check_credentials(check_version(new.version), new.credentials)
+    address, port = address_of(new.address), port_of(current().snmp_port if new.port is None else new.port)
+    credentials = check_credentials(check_version(new.version), new.credentials)
     _check_limits(new.limits)
-    return replace(new, address=address_of(new.address))
+    olt = Olt(address=address, port=port, snmp_version=new.version)
+    olt.credentials = credentials
+    refuse_taken_address(olt)
+    return replace(new, address=address)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedOlt:
+    """An OLT after a command, and how its columns differ: `{"port": {"old": 161, "new": 1161}}`."""
+
+    olt: Olt
+    changes: Mapping[str, Mapping[str, Any]]
 
 
 @command
 def update_olt(name: str, changes: OltChanges, now: datetime, *, detected: Identified | None = None) -> Olt:
     """Change an OLT. Only changed columns are written, because the engine writes others of the same row."""
-    olt = olt_named(name)
-    changed = _changed_columns(olt, changes, detected)
-    for column, value in changed.items():
-        setattr(olt, column, value)
-    if changed:
-        _save(olt, list(changed))
-        if set(_LEARNED_COLUMNS) <= changed.keys():
-            UnreadableRows.objects.filter(olt=olt).delete()
-        replan([olt.id], now)
+    return update_olts({name: changes}, now, detected=detected)[0].olt
+
+
+@command
+def update_olts(
+    changes: Mapping[str, OltChanges], now: datetime, *, detected: Identified | None = None
+) -> list[ChangedOlt]:
+    """Change OLTs by name, all of them or none."""
+    found = olts_named(list(changes), "olt" if len(changes) == 1 else "olts")
+    wanted = [changes[olt.name] for olt in found]
+    done = []
+    for olt, each in zip(found, wanted, strict=True):
+        name = olt.name
+        try:
+            done.append(_update(olt, each, detected))
+        except CommandError as refused:
+            raise (
+                refused if len(found) == 1 else CommandError(refused.field, f"{name}: {refused.message}")
+            ) from None
+    if changed := [each.olt.id for each in done if each.changes]:
+        replan(changed, now)
+    for enabled, switch in ((True, enable_olts), (False, disable_olts)):
+        if names := [olt.name for olt, each in zip(found, wanted, strict=True) if each.enabled is enabled]:
+            switch(names, now)
+    return done
+
+
+def _update(olt: Olt, changes: OltChanges, detected: Identified | None) -> ChangedOlt:
+    """Write the columns of an OLT that differ. The calling command replans it, and enables or disables it."""
+    device = device_of(olt)
+    found = _changed_columns(olt, changes, detected)
+    written = {column: value for column, value in found.items() if getattr(olt, column) != value}
+    shown = {column: written[column] for column in written if column in Olt.audited.columns}
+    old = {column: getattr(olt, column) for column in shown}
     if changes.enabled is not None:
-        (enable_olts if changes.enabled else disable_olts)([olt.name], now)
-    return olt
+        old["enabled"], shown["enabled"] = olt.enabled, changes.enabled
+    for column, value in written.items():
+        setattr(olt, column, value)
+    if device_of(olt) != device:
+        refuse_taken_address(olt)
+    if written:
+        _save(olt, list(written))
+    if any(column in written for column in _DEVICE_IDENTITY):
+        UnreadableRows.objects.filter(olt=olt).delete()
+    return ChangedOlt(olt, differences(old, shown, Olt.audited.secrets))
 
 
 def _changed_columns(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict[str, Any]:
@@ -259,24 +300,6 @@ def _detected_model(brand: Brand, detected: Identified | None) -> OltModel | Non
 
 def model_named(brand: Brand, name: str) -> OltModel | None:
     return find_named(brand.models.all(), name, _("model"), "model") if name else None
-
-
-def address_of(text: str) -> str:
-    address = text.strip().removeprefix("[").removesuffix("]")
-    try:
-        return str(ipaddress.ip_address(address))
-    except ValueError:
-        pass
-    looks_numeric = bool(re.fullmatch(r"[0-9.]*|.*:.*", address))
-    if looks_numeric or len(address) > _LONGEST_ADDRESS or not _HOST_NAME.fullmatch(address):
-        raise CommandError(
-            "address", _("'%(text)s' is neither an IPv4 nor an IPv6 address nor a name") % {"text": text}
-        )
-    return address
-
-
-def port_of(port: int) -> int:
-    return check_range(port, 1, 65_535, "port")
 
 
 def _check_limits(limits: OltLimits) -> Mapping[str, Any]:

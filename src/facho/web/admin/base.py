@@ -27,6 +27,7 @@ from facho.core.interval import format_interval
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
 from facho.web.admin.quick_lists import tick_box
+from facho.web.words.refusals import refusal_words
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
@@ -269,7 +270,7 @@ def _form_with_error(form: Any, refused: CommandError, names: Mapping[str, str])
         def clean(self) -> Any:
             given = super().clean()
             field = names.get(refused.field, refused.field)
-            self.add_error(field if field in self.fields else None, refused.message)
+            self.add_error(field if field in self.fields else None, refusal_words(refused))
             return given
 
     return Refusing

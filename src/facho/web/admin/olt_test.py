@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from facho.apps.hosts.models import Brand, Olt, OltModel
 from facho.apps.reason_words import reason_words
 from facho.engine.collect.identify import Identified
-from facho.engine.commands import olts
 from facho.engine.commands.connection_test import Silence, check_connection, detected_rows
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.olt_addresses import address_of
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 
 # The fields that a test needs; the others may still be wrong.
@@ -40,7 +40,7 @@ def test_form(request: HttpRequest, form_class: Any, stored: Olt | None) -> Test
     if wrong:
         return Tested(mistakes=tuple(wrong))
     try:
-        form.instance.address = olts.address_of(form.instance.address)
+        form.instance.address = address_of(form.instance.address)
     except CommandError as refused:
         return Tested(mistakes=(refused.message,))
     return test_olt(form.instance)

@@ -30,7 +30,7 @@ from facho.core.interval import format_interval
 from facho.core.onu_states import onu_status
 from facho.core.quota import Hour
 from facho.core.reasons import Reason, from_json
-from facho.web.components import quotas
+from facho.web.components import ages, quotas
 from facho.web.components.list_query import OltQuery
 from facho.web.components.state_band import Stretch
 from facho.web.ports.data import PortQuery
@@ -67,6 +67,10 @@ def about_seconds(seconds: int) -> str:
 def since(then: datetime | None, now: datetime) -> str:
     """Return how long ago it was, or how long until it is."""
     return "" if then is None else localized_numbers.duration(abs(now - then))
+
+
+register.filter("age", ages.age)
+register.simple_tag(ages.collected)
 
 
 @register.filter
@@ -160,6 +164,8 @@ def onu_colour(state: str) -> str:
     return colours.ONU_COLOURS[onu_status(state)]
 
 
+register.simple_tag(ages.onu_badge)
+register.simple_tag(ages.state_badge)
 register.filter("down_cause", states.cause_name)
 
 

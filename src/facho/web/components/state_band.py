@@ -56,8 +56,8 @@ def build_band(
     """Build the stretches of a period from the state changes, oldest first, and the current state.
 
     The state before the first change follows from that change, or is the current state if there is none. An
-    event that only says that the ONU exists takes its state from the next event. After `known_until`, the last
-    collection of states, the state is unknown.
+    event that only says that the ONU exists takes its state from the next event. After `known_until`, the
+    last collection of states, the state is unknown.
     """
     found = []
     last = min(known_until or period.end, period.end)

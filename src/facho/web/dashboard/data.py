@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from django.core.cache import cache
 from django.db.models import Count, Q
-from django.db.models.functions import Coalesce
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext
 
@@ -18,7 +17,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
 from facho.apps.executions.selectors import EndedExecution, HeldOlt, Queue
-from facho.apps.hosts.health import Health, counts_by_health, with_health
+from facho.apps.hosts.health import DOWN_SINCE, Health, counts_by_health, with_health
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
@@ -195,8 +194,7 @@ def read_problems(maintained: Collection[int], limit: int) -> list[Problem]:
 def _olt_problems(maintained: Collection[int], limit: int) -> list[Problem]:
     silent = (Health.UNREACHABLE, Health.SUSPENDED)
     rows = with_health(maintained).filter(condition__in=silent).order_by("name")
-    since = Coalesce("suspended_at", "unreachable_since")
-    found = rows.values_list("id", "name", "suspended_reason", since, "next_probe_at")[:limit]
+    found = rows.values_list("id", "name", "suspended_reason", DOWN_SINCE, "next_probe_at")[:limit]
     return [Problem(olt, name, "", why, at, probe) for olt, name, why, at, probe in found]
 
 

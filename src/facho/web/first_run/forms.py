@@ -21,6 +21,7 @@ from facho.engine.commands.usual_jobs import Usual
 from facho.snmp.usm import Auth, Priv
 from facho.web.admin.credentials import FORM_FIELDS, build_form_credentials
 from facho.web.admin.job_forms import IntervalField
+from facho.web.words.refusals import refusal_words
 
 _FORM_FIELDS: Final = {**FORM_FIELDS, "brand": "address", "limits": "address"}
 JOB_TEXTS: Final[Mapping[str, Any]] = {
@@ -82,7 +83,7 @@ class FirstOltForm(forms.Form):
 
     def refuse(self, refused: CommandError) -> None:
         field = _FORM_FIELDS.get(refused.field, refused.field)
-        self.add_error(field if field in self.fields else None, refused.message)
+        self.add_error(field if field in self.fields else None, refusal_words(refused))
 
 
 class UsualJobsForm(forms.Form):

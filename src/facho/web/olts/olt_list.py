@@ -85,7 +85,7 @@ def _olt_row(olt: Any, onus: int, online: int, outages: int) -> OltRow:
         model=olt.model.name if olt.model else "",
         health=olt.condition,
         trouble=olt.suspended_reason if olt.condition == Health.SUSPENDED else NO_REASON,
-        since=olt.suspended_at or olt.unreachable_since if olt.condition in TROUBLE else None,
+        since=olt.down_since if olt.condition in TROUBLE else None,
         cpu_pct=olt.cpu_pct,
         onus=onus,
         onus_online=online,

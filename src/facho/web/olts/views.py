@@ -75,6 +75,7 @@ def _now(request: HttpRequest, olt_id: int) -> dict[str, Any]:
     may = request.user.has_perm
     return {
         "board": board,
+        "banner_olt": olt_id,
         "may_run": may("snmp_jobs.run_snmpjobhost"),
         "may_enable_nodes": may("snmp_jobs.enable_snmpjobhost"),
         "may_enable": may("hosts.enable_olt"),

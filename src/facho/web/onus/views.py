@@ -61,7 +61,12 @@ def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
     hours = parse_choice(request.GET, "hours", HOURS, DEFAULT_HOURS)
     page = read_onu_page(found, hours, database_now(), current())
     return render_page(
-        request, "onus/page.html", _("ONU %(name)s") % {"name": found}, page=page, periods=HOURS
+        request,
+        "onus/page.html",
+        _("ONU %(name)s") % {"name": found},
+        page=page,
+        periods=HOURS,
+        banner_olt=found.olt_id,
     )
 
 

@@ -41,5 +41,11 @@ def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
     query = parse_port_query(request.GET)
     page = read_port_page(found, query, database_now(), current())
     title = gettext("Port %(port)s of %(olt)s") % {"olt": found.olt.name, "port": found.place}
-    context = {"page": page, "query": query, "days": DAYS, "weak": current().optical_weak}
+    context = {
+        "page": page,
+        "query": query,
+        "days": DAYS,
+        "weak": current().optical_weak,
+        "banner_olt": found.olt_id,
+    }
     return render_page(request, "ports/page.html", title, **context)

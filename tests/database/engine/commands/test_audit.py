@@ -138,6 +138,10 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: olts.update_olt("olt-1", OltChanges(name="uno", port=1161, enabled=False), NOW),
         "change", "hosts.olt", "uno", {"name": changed("olt-1", "uno"), "port": changed(161, 1161), **OFF},
     ),
+    olts.update_olts: Case(
+        lambda: olts.update_olts({"olt-1": OltChanges(port=1161), "olt-2": OltChanges(port=1161)}, NOW),
+        "change", "hosts.olt", "olt-1", {"port": changed(161, 1161)},
+    ),
     olts.enable_olts: Case(
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
     ),

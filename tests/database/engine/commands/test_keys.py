@@ -45,8 +45,9 @@ def config(brands: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Con
 
 @pytest.fixture
 def _olts(config: Config) -> None:
-    for name in NAMES:
-        add_olt(NewOlt(name, "10.0.0.1", brand="huawei", credentials=Credentials(community=f"of {name}")))
+    for port, name in enumerate(NAMES, 161):
+        community = Credentials(community=f"of {name}")
+        add_olt(NewOlt(name, "10.0.0.1", port, brand="huawei", credentials=community))
 
 
 def communities() -> list[str]:

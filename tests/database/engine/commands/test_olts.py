@@ -70,7 +70,7 @@ def test_a_detected_brand_and_model_are_saved() -> None:
         "1.3.6.1.4.1.2011.2.123",
     )
     # A second one of the model shares its row.
-    other = add_olt(replace(NEW, name="olt-2", brand="auto"), detected=seen_as("huawei", "MA5800"))
+    other = add_olt(replace(NEW, name="olt-2", port=162, brand="auto"), detected=seen_as("huawei", "MA5800"))
     assert other.model_id == olt.model_id
 
 

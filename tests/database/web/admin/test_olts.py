@@ -177,7 +177,7 @@ def test_an_edit_writes_what_was_changed_and_no_column_of_the_engine(admin_clien
     olt = add_olts("Centro")[0]
     assert written_by(admin_client, change(olt), form_of(site="Norte"), "olts") == ["site"]
     given = form_of(site="Norte", community="another-one")
-    assert set(written_by(admin_client, change(olt), given, "olts")) == {"snmp_version", "credentials"}
+    assert set(written_by(admin_client, change(olt), given, "olts")) == {"credentials"}
     assert written_by(admin_client, change(olt), form_of(site="Norte"), "olts") == []
 
 

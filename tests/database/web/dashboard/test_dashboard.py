@@ -173,26 +173,9 @@ def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
     return now
 
 
-def test_an_engine_that_does_not_step_is_told_in_red(viewer: Client, now: datetime) -> None:
-    english = {"accept-language": "en"}
-    assert "The engine has never run" in viewer.get(LIVE, headers=english).content.decode()
-    CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=75))
-    assert "The engine has been stopped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
-    CoordinatorState.objects.update(updated_at=now)
-    assert "fd-alarm" not in viewer.get(LIVE, headers=english).content.decode()
-
-
-def test_a_coordinator_that_stopped_stepping_is_told_in_red(viewer: Client, now: datetime) -> None:
-    english = {"accept-language": "en"}
+def test_a_coordinator_without_a_step_is_told(viewer: Client, now: datetime) -> None:
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
-    assert "coordinator: none yet" in viewer.get(LIVE, headers=english).content.decode()
-    coordinator = CoordinatorState.objects.create(name="coordinator", updated_at=now)
-    shown = viewer.get(LIVE, headers=english).content.decode()
-    assert "coordinator: " in shown
-    assert "fd-alarm" not in shown
-    coordinator.updated_at = now - timedelta(seconds=75)
-    coordinator.save()
-    assert "The coordinator has been stopped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
+    assert "coordinator: none yet" in viewer.get(LIVE, headers={"accept-language": "en"}).content.decode()
 
 
 def a_tracker(olt: Olt, task_type: str, completed: int = 0, skipped: int = 0, pending: int = 0) -> None:

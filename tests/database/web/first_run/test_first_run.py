@@ -8,6 +8,7 @@ import pytest
 from django.db import connection as database
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from facho.apps.db.database import database_now
 from facho.apps.executions.models import Execution
@@ -24,7 +25,7 @@ from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
 from tests.api_clients import person
-from tests.factories import add_job, add_olts, queue, refused
+from tests.factories import add_job, add_olts, make_olt, queue, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 
@@ -94,6 +95,27 @@ def test_a_test_shows_what_it_is_and_adds_nothing(admin: Client, monkeypatch: py
     assert "Huawei Integrated Access Software" in page
     assert "it says so" in page
     assert not Olt.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("sur already has the address 10.0.0.7 and the port 161", "Open sur")),
+        ("es", ("sur ya tiene la dirección 10.0.0.7 y el puerto 161", "Abrir sur")),
+    ],
+)
+def test_an_address_of_another_olt_is_refused_with_a_link_to_it(
+    admin: Client, monkeypatch: pytest.MonkeyPatch, language: str, words: tuple[str, ...]
+) -> None:
+    asked = answers(monkeypatch, HUAWEI)
+    other = make_olt("sur", address="10.0.0.7")
+    headers = {**IN_PART, "accept-language": language}
+    page = admin.post(START, {**OLT, "add": "1"}, headers=headers).content.decode()
+    assert f'href="{reverse("olt", args=[other.id])}"' in page
+    for each in words:
+        assert each in page
+    assert not asked
+    assert Olt.objects.count() == 1
 
 
 @pytest.mark.parametrize("part", [True, False])

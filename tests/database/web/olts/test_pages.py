@@ -142,6 +142,16 @@ def test_the_list_counts_onus_and_ports_that_are_out(olt: Olt) -> None:
     assert (row.onus_online, row.onus, row.outages) == (2, 3, 1)
 
 
+def test_since_when_an_olt_is_down_does_not_change_when_it_is_suspended(olt: Olt) -> None:
+    later = NOON + timedelta(minutes=20)
+    columns = {"reachable": False, "unreachable_since": NOON, "suspended_at": later}
+    Olt.objects.filter(id=olt.id).update(suspended_reason=text_reason("no answer"), **columns)
+    (row,) = read_olt_list(OltQuery(), later).rows
+    api = visiting(Role.VIEWER).get(f"/api/v1/olts/{olt.id}/").json()
+    assert row.since == look(olt).olt.down_since == NOON
+    assert api["down_since"] == api["unreachable_since"]
+
+
 def test_an_empty_list_says_what_to_do_next() -> None:
     assert "/admin/hosts/olt/add/" in visiting(Role.ADMINISTRATOR).get("/olts/").content.decode()
     assert "/admin/hosts/olt/add/" not in visiting(Role.OPERATOR).get("/olts/").content.decode()

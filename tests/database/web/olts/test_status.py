@@ -109,7 +109,7 @@ def test_what_is_said_of_a_suspension_is_said_of_suspended_olts_alone() -> None:
     assert {row.name for row in rows if row.since} == suspended
     boards = {olt.name: {"board": read_olt_live(olt.id, now)} for olt in olts}
     heads = {name: render_to_string("olts/head.html", board) for name, board in boards.items()}
-    assert {name for name, head in heads.items() if "Suspended since" in head} == suspended
+    assert {name for name, head in heads.items() if "Down since" in head} == suspended
     client = asking(Role.VIEWER)
     for asked, names in (("true", suspended), ("false", wanted.keys() - suspended)):
         found = client.get(f"/api/v1/olts/?page_size=100&suspended={asked}").json()["results"]

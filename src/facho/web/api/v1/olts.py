@@ -40,15 +40,18 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
     brand_name = serializers.CharField(source="brand.name", read_only=True)
     model_name = serializers.CharField(source="model.name", read_only=True, default=None, allow_null=True)
     state = serializers.SerializerMethodField()
+    down_since = serializers.DateTimeField(
+        read_only=True, allow_null=True, help_text="when it stopped answering; a suspension does not move it"
+    )
 
     class Meta:
         model = Olt
         fields = (
             "id", "name", "brand", "brand_name", "model", "model_name", "address", "port", "snmp_version",
-            "site", "enabled", "state", "reachable", "unreachable_since", "suspended_reason", "suspended_at",
-            "next_probe_at", "failed_in_a_row", "max_in_flight", "max_varbinds", "max_requests_per_second",
-            "shortest_interval_s", "learned", "lacks", "cpu_pct", "cpu_read_at", "version", "uptime_s",
-            "uptime_read_at", "sys_descr", "sys_object_id", "created_at", "removed_at",
+            "site", "enabled", "state", "reachable", "down_since", "unreachable_since", "suspended_reason",
+            "suspended_at", "next_probe_at", "failed_in_a_row", "max_in_flight", "max_varbinds",
+            "max_requests_per_second", "shortest_interval_s", "learned", "lacks", "cpu_pct", "cpu_read_at",
+            "version", "uptime_s", "uptime_read_at", "sys_descr", "sys_object_id", "created_at", "removed_at",
         )  # fmt: skip
         read_only_fields = fields
 

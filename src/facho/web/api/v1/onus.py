@@ -39,7 +39,7 @@ from facho.web.words.states import CAUSE_CHOICES, ONU_STATES
 
 
 class OnuSerializer(OltRowSerializer[Onu]):
-    """`state` and `down_cause` are the same words for all vendors; a cause is only there while it is offline."""
+    """`state` and `down_cause` are the same for all vendors. A cause is there only while it is offline."""
 
     interface = serializers.SerializerMethodField()
     state = serializers.SerializerMethodField()
@@ -54,7 +54,8 @@ class OnuSerializer(OltRowSerializer[Onu]):
         fields = (
             "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
             "technology", "serial", "mac", "description", "model", "plan", "distance_m", "state",
-            "down_cause", "reported_state", "last_down_cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm",
+            "down_cause", "reported_state", "last_down_cause",
+            "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm",
             "rx_usual_of", "optical_state", "weak", "presence", "missed", "first_seen", "presence_since",
         )  # fmt: skip
 

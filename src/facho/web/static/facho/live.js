@@ -1,35 +1,40 @@
-// Says so when the page can no longer be brought up to date, and stops saying it when it can again.
+// Keeps the parts of a page up to date, and says so when that is no longer possible.
 "use strict";
 
-// A button that is replaced between the press and the release of the mouse gets no click. The next poll brings
-// what this one does not show.
-document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.status === 304 || event.detail.target.querySelector(":active")) {
-    event.detail.shouldSwap = false;
-  }
-});
+{
+  // A button that is replaced between the press and the release of the mouse gets no click, and one with the focus
+  // loses it. The next poll brings what this one does not show.
+  const isHeld = (part) => part.querySelector(":active") !== null;
 
-// The tag of what each part shows; a part that came with the page has it as an attribute. If the server still has
-// the same, it answers with 304 and without a body. The browser's own cache is not used: nothing of these pages is
-// stored.
-const shown = new WeakMap();
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr, target } = event.detail;
+    if (xhr.status === 304 || isHeld(target)) {
+      event.detail.shouldSwap = false;
+    }
+  });
 
-document.addEventListener("htmx:configRequest", (event) => {
-  const target = event.detail.target;
-  const tag = shown.get(target) ?? target.dataset.etag;
-  if (tag && event.detail.verb === "get") {
-    event.detail.headers["If-None-Match"] = tag;
-  }
-});
+  // The tag of what each part shows; a part that came with the page has it as an attribute. If the server still has
+  // the same, it answers with 304 and without a body. The browser's own cache is not used: nothing of these pages
+  // is stored.
+  const shown = new WeakMap();
 
-document.addEventListener("htmx:afterSwap", (event) => {
-  shown.set(event.detail.target, event.detail.xhr.getResponseHeader("ETag"));
-});
+  document.addEventListener("htmx:configRequest", (event) => {
+    const target = event.detail.target;
+    const tag = shown.get(target) ?? target.dataset.etag;
+    if (tag && event.detail.verb === "get") {
+      event.detail.headers["If-None-Match"] = tag;
+    }
+  });
 
-document.addEventListener("DOMContentLoaded", () => {
-  const unheard = document.getElementById("unheard");
-  const show = (event) => {
-    unheard.hidden = event.detail.successful;
-  };
-  document.getElementById("live").addEventListener("htmx:afterRequest", show);
-});
+  document.addEventListener("htmx:afterSwap", (event) => {
+    shown.set(event.detail.target, event.detail.xhr.getResponseHeader("ETag"));
+  });
+
+  // Every page polls its banner: if that fails, what the page shows is out of date.
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const unheard = document.getElementById("unheard");
+    if (unheard && ["banner", "live"].includes(event.detail.elt.id)) {
+      unheard.hidden = event.detail.successful || event.detail.xhr.status === 304;
+    }
+  });
+}

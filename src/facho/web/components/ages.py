@@ -1,0 +1,94 @@
+"""Ages that go on in the browser, values that are greyed when they are old, and states that nobody knows.
+
+The script `ages.js` counts on from `data-age`, so that the clock of the browser need not be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from datetime import datetime, timedelta
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from facho.apps import localized_numbers
+from facho.apps.discovery.models import Onu, Presence
+from facho.apps.hosts.health import Health, health_of
+from facho.core.freshness import shown_state, stale_after
+from facho.core.olt_status import OltStatus
+from facho.web.words import colours, states
+
+
+def age(at: datetime | None, now: datetime) -> SafeString | str:
+    """Return how long ago it was, as a text that goes on in the browser: `3 min 05 s`."""
+    if at is None:
+        return ""
+    length = max(timedelta(0), now - at)
+    return format_html(
+        '<time datetime="{}" data-age="{}">{}</time>',
+        at.isoformat(timespec="seconds"),
+        f"{length.total_seconds():.1f}",
+        localized_numbers.duration(length),
+    )
+
+
+def collected(at: datetime | None, now: datetime, interval: timedelta | None = None) -> SafeString | str:
+    """Return when a value was collected. After a few intervals it is marked as old, also in the open page.
+
+    An element of the class `fd-aged` around it is greyed then.
+    """
+    if at is None:
+        return _("not collected yet")
+    limit, text = stale_after(interval), age(at, now)
+    return format_html(
+        '<span class="fd-age{}" data-stale-after="{:.0f}"><span>{}</span><b>{}</b></span>',
+        " fd-old" if now - at > limit else "",
+        limit.total_seconds(),
+        _with_age(_("collected {age} ago"), text),
+        _with_age(_("old: {age}"), text),
+    )
+
+
+def _with_age(sentence: str, text: SafeString | str) -> SafeString:
+    return format_html(sentence, age=text)
+
+
+def onu_badge(onu: Onu, maintained: Container[int] = ()) -> SafeString:
+    """Return the badge of the state of an ONU with its OLT. `maintained` are the OLTs under maintenance."""
+    if onu.presence == Presence.ABSENT:
+        return format_html('<span class="fd-badge fd-danger">{}</span>', onu.get_presence_display())
+    return state_badge(onu.state, health_of(onu.olt, maintained))
+
+
+def state_badge(state: str, health: str) -> SafeString:
+    """Return the badge of a collected state, behind an OLT of this health."""
+    shown = shown_state(state, OltStatus(health))
+    if shown.because is None:
+        return _badge(state)
+    unknown = format_html('<span class="fd-badge">{}</span>', unknown_because(Health(shown.because)))
+    if not state:
+        return unknown
+    last = format_html(_("last known: {state}"), state=states.ONU_STATES.get(state, state))
+    return format_html('{} <small class="fd-last-known">{}</small>', unknown, last)
+
+
+def unknown_because(health: Health) -> str:
+    """Return the text of a state that is unknown because of the OLT."""
+    match health:
+        case Health.DISABLED:
+            return _("unknown (OLT disabled)")
+        case Health.MAINTENANCE:
+            return _("unknown (maintenance)")
+        case _:
+            return _("unknown (OLT down)")
+
+
+def _badge(state: str) -> SafeString:
+    if not state:
+        return SafeString("–")  # noqa: RUF001  # as every page writes what is not known
+    return format_html(
+        '<span class="fd-badge fd-{}">{}</span>',
+        colours.ONU_COLOURS.get(state, "default"),
+        states.ONU_STATES.get(state, state),
+    )
