@@ -67,3 +67,9 @@ def local_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Channels may be on this machine, where the receivers of tests are."""
     allowing = replace(current(), notify_local_targets=True)
     monkeypatch.setattr("facho.engine.commands.notifications.current", lambda: allowing)
+
+
+@pytest.fixture
+def live_poller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a poller no reading of an ONU is accepted."""
+    monkeypatch.setattr("facho.engine.commands.runs.has_live_pollers", lambda _now: True)

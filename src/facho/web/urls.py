@@ -25,6 +25,7 @@ urlpatterns = [
     path("coordinator/dashboard/overview/", dashboard.overview_part, name="dashboard-overview"),
     path("coordinator/dashboard/timeline/", dashboard.timeline_part, name="timeline"),
     path("olts/", olts.olts, name="olts"),
+    path("olts/rows/", olts.olt_rows, name="olt-rows"),
     path("olts/<int:olt_id>/", olts.olt, name="olt"),
     path("olts/<int:olt_id>/live/", olts.olt_live, name="olt-live"),
     path("olts/<int:olt_id>/facts/", olts.olt_rest, name="olt-facts"),

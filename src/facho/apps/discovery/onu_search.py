@@ -145,6 +145,7 @@ def filter_onus(
     *,
     search: str = "",
     state: str = "",
+    status: str = "",
     cause: str = "",
     weak: bool = False,
     presence: str = "",
@@ -154,10 +155,10 @@ def filter_onus(
 
     Without a trigram index this reads every ONU of the OLT.
     """
-    given = {"olt": olt, "presence": presence}
+    given = {"olt": olt, "state": state, "presence": presence}
     onus = Onu.objects.filter(**{field: value for field, value in given.items() if value})
-    if state:
-        onus = onus_in_state(onus, state)
+    if status:
+        onus = onus_in_state(onus, status)
     if cause:
         onus = onus_down_by(onus, cause)
     if weak:

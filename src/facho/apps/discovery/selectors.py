@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,10 @@ from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.roster import index_octets, interface
+from facho.apps.hosts.health import STATUS_COLUMNS, health_of
 from facho.apps.hosts.models import Olt
+from facho.core.freshness import ShownState, shown_state
+from facho.core.olt_status import OltStatus
 from facho.core.onu_states import DOWN_STATES, DownCause, OnuStatus, down_cause, onu_status, reported_states
 from facho.core.optics import has_weak_power
 from facho.vendors import Entity, Key
@@ -51,6 +54,7 @@ class OnuRow:
     mac: str | None
     description: str | None
     model: str | None
+    # As it was collected last.
     state: str | None
     down_cause: str | None
     rx_dbm: float | None
@@ -60,7 +64,12 @@ class OnuRow:
     temperature_c: float | None
     presence: str
     # When its presence last changed.
-    presence_since: datetime
+    last_seen: datetime
+    # The state as people may believe it: unknown behind an OLT that delivers nothing.
+    shown_state: str | None
+    # The collected state and cause, the same for all vendors; the cause only of one that is offline.
+    status: str
+    cause: str | None
     weak: bool
 
 
@@ -161,7 +170,7 @@ def with_duplicate_serial(onus: QuerySet[Onu]) -> QuerySet[Onu]:
 
 # Links to lists of ONUs use these parameters, which combine:
 #   /admin/discovery/onu/?olt__id__exact=5&state=offline&cause=los&weak=yes
-#   /api/v1/onus/?olt=5&state=offline&cause=los&weak=true
+#   /api/v1/onus/?olt=5&status=offline&cause=los&weak=true
 def weak_onus(onus: QuerySet[Onu]) -> QuerySet[Onu]:
     """Keep the weak ONUs: every count and list of weak ONUs is of these. See `core.optics.has_weak_power`."""
     return onus.filter(WEAK)
@@ -235,17 +244,25 @@ def events_like(
     return events.select_related("olt").defer("olt__credentials")
 
 
-def onu_rows(onus: QuerySet[Onu]) -> Iterator[OnuRow]:
-    """Yield ONUs one by one, without the credentials of their OLTs, which are slow to decrypt."""
+def onu_rows(onus: QuerySet[Onu], maintained: Container[int] = ()) -> Iterator[OnuRow]:
+    """Yield ONUs one by one, without the credentials of their OLTs, which are slow to decrypt.
+
+    `maintained` are the OLTs under maintenance now.
+    """
     with_names = onus.select_related("olt").defer("olt__credentials")
-    return map(_row, with_names.iterator(_CHUNK))
+    return (_row(onu, maintained) for onu in with_names.iterator(_CHUNK))
 
 
 def interface_of(onu: Onu) -> str:
     return interface(onu.frame, onu.slot, onu.port, onu.onu_id, onu.extra, onu.raw_index)
 
 
-def _row(onu: Onu) -> OnuRow:
+def shown_state_of(onu: Onu, maintained: Container[int]) -> ShownState:
+    """Return the state of an ONU that was read with its OLT, as people may believe it."""
+    return shown_state(onu.state, OltStatus(health_of(onu.olt, maintained)))
+
+
+def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
     return OnuRow(
         olt=onu.olt.name,
         slot=onu.slot,
@@ -256,15 +273,18 @@ def _row(onu: Onu) -> OnuRow:
         mac=onu.mac or None,
         description=onu.description or None,
         model=onu.model or None,
-        state=onu_status(onu.state).value,
-        down_cause=down_cause(onu.state, onu.down_cause) or None,
+        state=onu.state or None,
+        shown_state=shown_state_of(onu, maintained).state or None,
+        down_cause=onu.down_cause or None,
         rx_dbm=onu.onu_rx_dbm,
         tx_dbm=onu.onu_tx_dbm,
         olt_rx_dbm=onu.olt_rx_dbm,
         distance_m=onu.distance_m,
         temperature_c=onu.temperature_c,
         presence=onu.presence,
-        presence_since=onu.last_seen,
+        last_seen=onu.last_seen,
+        status=onu_status(onu.state).value,
+        cause=down_cause(onu.state, onu.down_cause) or None,
         weak=is_weak(onu),
     )
 
@@ -334,7 +354,7 @@ def count_flapping(where: Where, since: datetime) -> int:
     return _offline_counts(where, since).count()
 
 
-def _offline_counts(where: Where, since: datetime) -> QuerySet[OnuEvent, dict[str, Any]]:
+def _offline_counts(where: Where, since: datetime) -> QuerySet[Any, Any]:
     events = OnuEvent.objects.filter(kind=EventKind.OFFLINE, at__gte=since, **_olt_condition(where))
     if where.olt_id is not None and where.port:
         events = events.filter(place__startswith=f"{where.port}:")
@@ -357,7 +377,8 @@ def _port_condition(port: str) -> Q:
 
 def _with_olt(onus: QuerySet[Onu]) -> QuerySet[Onu]:
     return onus.select_related("olt").only(
-        *(field.name for field in Onu._meta.fields if field.name != "olt"), "olt__name", "olt__site"
+        *(field.name for field in Onu._meta.fields if field.name != "olt"),
+        *(f"olt__{name}" for name in ("name", "site", *STATUS_COLUMNS)),
     )
 
 
@@ -369,3 +390,9 @@ def onus_collected_at(olt_id: int) -> dict[str, datetime]:
     """Return when each fact of an OLT's ONUs was last collected in full, the latest first."""
     rows = Collected.objects.filter(olt=olt_id, datum__in=FACTS[Entity.ONU])
     return dict(rows.order_by("-collected_at", "datum").values_list("datum", "collected_at"))
+
+
+def states_collected_at(olt_ids: Sequence[int]) -> dict[int, datetime]:
+    """Return by OLT when the states of its ONUs were last collected."""
+    rows = Collected.objects.filter(olt__in=olt_ids, datum="state").order_by()
+    return dict(rows.values_list("olt_id", "collected_at"))

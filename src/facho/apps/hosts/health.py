@@ -12,6 +12,7 @@ from django.utils.translation import pgettext_lazy
 
 from facho.apps.hosts.models import Olt
 from facho.core import olt_status
+from facho.core.freshness import NOT_DELIVERING
 from facho.core.olt_status import OltStatus
 
 
@@ -27,6 +28,8 @@ class Health(TextChoices):
     DISABLED = OltStatus.DISABLED.value, pgettext_lazy("OLT", "disabled")
 
 
+# What `health_of` reads of an OLT.
+STATUS_COLUMNS = ("enabled", "suspended_reason", "reachable", "failed_in_a_row")
 TROUBLE = tuple(Health(status.value) for status in olt_status.TROUBLE)
 # The rule of `core.olt_status.down_since` as an expression.
 DOWN_SINCE = Coalesce("unreachable_since", "suspended_at")
@@ -60,6 +63,12 @@ def _case(maintained: Collection[int]) -> Case:
 def with_health(maintained: Collection[int], rows: QuerySet[Olt] | None = None) -> QuerySet[Any]:
     """Return the OLTs with their health as `condition`."""
     return (Olt.objects.all() if rows is None else rows).annotate(condition=_case(maintained))
+
+
+def silent_olts(maintained: Collection[int]) -> dict[int, OltStatus]:
+    """Return the OLTs that deliver nothing, each with its status."""
+    rows = with_health(maintained).filter(condition__in=list(NOT_DELIVERING)).order_by()
+    return {olt_id: OltStatus(status) for olt_id, status in rows.values_list("id", "condition")}
 
 
 def counts_by_health(maintained: Collection[int]) -> dict[Health, int]:

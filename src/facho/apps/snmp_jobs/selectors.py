@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -17,6 +19,27 @@ from facho.core.chain import Link, masters, members
 def enabled_nodes() -> QuerySet[SnmpJobHost]:
     """Return the nodes that are enabled, and whose job and OLT are enabled."""
     return SnmpJobHost.objects.filter(enabled=True, job__enabled=True, olt__enabled=True)
+
+
+class Intervals(dict[str, timedelta]):
+    """How often the facts of one OLT are collected."""
+
+    def of(self, fact: str) -> timedelta | None:
+        """Return the interval of a fact; of one that no job names, the longest of all. None without nodes."""
+        return self.get(fact) or max(self.values(), default=None)
+
+
+def collection_intervals(olt_ids: Sequence[int]) -> dict[int, Intervals]:
+    """Return by OLT how often each fact is collected, in one query. The most frequent node counts."""
+    # A chained node runs when its master does.
+    every = Coalesce("job__master__interval_s", "interval_s", "job__interval_s")
+    rows = enabled_nodes().filter(olt__in=olt_ids).values_list("olt_id", "job__facts", every, "job__name")
+    found: dict[int, Intervals] = {}
+    for olt_id, facts, seconds, job in rows:
+        known, interval = found.setdefault(olt_id, Intervals()), timedelta(seconds=seconds)
+        for fact in facts or [f"job {job}"]:
+            known[fact] = min(known.get(fact, interval), interval)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -15,6 +15,7 @@ from facho.cli.output import AsJson, print_facts, print_json, print_list, print_
 from facho.cli.processes import stop_on_signals
 from facho.cli.progress import status_line
 from facho.cli.system import database_now, system
+from facho.core.onu_states import DownCause, OnuStatus
 from facho.core.reasons import in_english
 from facho.engine.commands.errors import CommandError
 
@@ -73,13 +74,15 @@ _EXAMPLES_HISTORY: Final = """
 `facho onu history HWTC1234ABCD --since 2026-11-01 --until 2026-11-02T18:00 --csv`  every point, for a script
 """
 _COLUMNS: Final = (
-    "olt", "interface", "serial", "mac", "description", "model", "state", "down_cause", "distance_m",
+    "olt", "interface", "serial", "mac", "description", "model", "state", "cause", "distance_m",
     "rx_dbm", "olt_rx_dbm", "presence",
 )  # fmt: skip
 _UNPROVISIONED_COLUMNS: Final = (
     "olt", "port", "serial", "mac", "model", "vendor_id", "sw_version", "seen_since"
 )  # fmt: skip
 _EVENT_COLUMNS: Final = ("at", "event", "place", "before", "cause")
+# People see these as the state.
+_FOR_SCRIPTS: Final = ("shown_state", "status")
 # The most rows on a terminal; a script gets all.
 _MOST_ROWS: Final = 100
 _MOST_EVENTS: Final = 20
@@ -102,7 +105,10 @@ def list_onus(
     search: Annotated[
         str, typer.Option(metavar="WORDS", help="In the serial, the MAC or the description.")
     ] = "",
-    state: Annotated[str, typer.Option(help="Only those in this state, as online or offline.")] = "",
+    state: Annotated[str, typer.Option(help="Only those whose OLT reports this state, as los.")] = "",
+    status: Annotated[
+        str, typer.Option(help="Only those that are online, starting, offline or unknown, of all vendors.")
+    ] = "",
     cause: Annotated[str, typer.Option(help="Only those that are offline for this cause, as los.")] = "",
     weak: Annotated[
         bool, typer.Option("--weak", help="Only those with weak or fallen optical power.")
@@ -122,32 +128,44 @@ def list_onus(
         from facho.apps.discovery.models import Presence
         from facho.apps.discovery.onu_search import filter_onus
         from facho.apps.discovery.selectors import onu_rows
+        from facho.apps.maintenance.selectors import olts_under_maintenance
         from facho.engine.commands.olts import olt_named
-        from facho.vendors.facts import DOWN_CAUSES, ONU_STATES
+        from facho.vendors.facts import ONU_STATES
 
-        if state and state not in ONU_STATES:
-            known = ", ".join(ONU_STATES)
-            raise CommandError("state", f"'{state}' is no state of an ONU; these are: {known}")
-        if cause and cause not in DOWN_CAUSES:
-            known = ", ".join(DOWN_CAUSES)
-            raise CommandError("cause", f"'{cause}' is no cause; these are: {known}")
+        _check_word("state", state, ONU_STATES, "state of an ONU")
+        _check_word("status", status, list(OnuStatus), "status of an ONU")
+        _check_word("cause", cause, list(DownCause), "cause")
         onus = filter_onus(
             None if olt is None else olt_named(olt),
             search=search,
             state=state,
+            status=status,
             cause=cause,
             weak=weak,
             duplicates=duplicates,
             presence="" if absent else Presence.PRESENT,
         )
         most = (0 if as_json else _MOST_ROWS) if limit is None else limit
-        rows = [asdict(row) for row in onu_rows(onus[:most] if most else onus)]
+        maintained = olts_under_maintenance(database_now())
+        rows = [asdict(row) for row in onu_rows(onus[:most] if most else onus, maintained)]
         if as_json:
             print_json(rows)
             return
-        print_rows(rows, _COLUMNS, "There are no such ONUs.")
+        print_rows([_for_people(row) for row in rows], _COLUMNS, "There are no such ONUs.")
         if most and (more := onus.count() - len(rows)) > 0:
             typer.echo(f"{more:,} more (--limit 0 shows all)")
+
+
+def _check_word(option: str, word: str, known: Collection[str], what: str) -> None:
+    if word and word not in known:
+        raise CommandError(option, f"'{word}' is no {what}; these are: {', '.join(known)}")
+
+
+def _for_people(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row for people: the state in the words for all vendors, or that nobody knows it, and why."""
+    if row["shown_state"] != row["state"]:
+        return {**row, "state": "unknown (OLT down)", "cause": None}
+    return {**row, "state": row["status"] if row["state"] else None}
 
 
 @app.command(epilog=_EXAMPLES_UNPROVISIONED)
@@ -182,7 +200,8 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
         if as_json:
             print_json({**facts, "collected": collected, "events": events})
             return
-        print_facts(facts)
+        shown = _for_people(facts)
+        print_facts({name: value for name, value in shown.items() if name not in _FOR_SCRIPTS})
         collections = [{"datum": each, "at": at} for each, at in collected.items()]
         print_section("Last collected", collections, ("datum", "at"))
         print_section("Events", events, _EVENT_COLUMNS)
@@ -223,8 +242,9 @@ def _onu_json(onu: Onu) -> dict[str, Any]:
     """Return the fields of `facho onu list`, on which scripts rely, and some that only one ONU shows."""
     from facho.apps.discovery.models import Onu
     from facho.apps.discovery.selectors import onu_rows
+    from facho.apps.maintenance.selectors import olts_under_maintenance
 
-    (row,) = onu_rows(Onu.objects.filter(id=onu.id))
+    (row,) = onu_rows(Onu.objects.filter(id=onu.id), olts_under_maintenance(database_now()))
     return {
         **asdict(row),
         "technology": onu.technology or None,
@@ -268,12 +288,17 @@ def _engine_runs(config: Config) -> bool:
 def _wait_for_engine(execution_id: int, config: Config, stopping: threading.Event) -> Execution:
     """Wait until the execution has ended. It goes on when this person leaves: others may wait for it too."""
     from facho.apps.executions.models import OPEN, Execution
+    from facho.engine.commands.runs import READ_WAIT
 
+    waited = 0.0
     while (found := Execution.objects.get(id=execution_id)).state in OPEN:
         if stopping.wait(CHECK_EVERY_S):
             raise typer.Exit(Exit.INCOMPLETE)
         if not _engine_runs(config):
             fail(f"{_NO_ENGINE}; execution {execution_id} waits for it")
+        waited += CHECK_EVERY_S
+        if waited > READ_WAIT.total_seconds():
+            fail(f"the OLT has other work: execution {execution_id} still waits for its turn")
     return found
 
 

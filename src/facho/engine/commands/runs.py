@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import IntegrityError, transaction
@@ -19,8 +19,9 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import master_of
+from facho.apps.zabbix_pollers.selectors import read_workers
 from facho.config import current
-from facho.core.pool import HIGHEST_PRIORITY
+from facho.core.pool import HIGHEST_PRIORITY, alive_workers
 from facho.core.reasons import Reason
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import no_such_node
@@ -30,6 +31,8 @@ from facho.engine.process.command_transaction import command
 
 # Tries to queue an execution while others queue and end theirs.
 _TRIES: Final = 5
+# A person who reads an ONU is not kept waiting longer.
+READ_WAIT: Final = timedelta(minutes=2)
 _BY_PERSON: Final = Reason.of("aborted_by_person")
 
 
@@ -58,6 +61,7 @@ def read_onu(onu_id: int, now: datetime) -> int:
         raise CommandError("onu", _("there is no ONU %(id)d") % {"id": onu_id})
     _refuse_unreadable(onu)
     _refuse_maintenance(onu.olt, "onu", now)
+    _refuse_without_pollers(now)
     for _try in range(_TRIES):
         found = _find_queued_read(onu_id) or _queue(onu.olt, now, onu=onu)
         if found is not None:
@@ -118,6 +122,16 @@ def _refuse_unreadable(onu: Onu) -> None:
         raise CommandError("onu", _("the ONU %(onu)s is absent") % what)
     if onu.address is None:
         raise CommandError("onu", _("the ONU %(onu)s has no place: another ONU took it") % what)
+
+
+def has_live_pollers(now: datetime) -> bool:
+    alive = alive_workers(read_workers(), now, within=current().worker_seen_within)
+    return any(worker.pollers for worker in alive)
+
+
+def _refuse_without_pollers(now: datetime) -> None:
+    if not has_live_pollers(now):
+        raise CommandError("onu", _("no poller is alive: the OLT cannot be asked until the engine runs"))
 
 
 def _find_queued_read(onu_id: int) -> int | None:

@@ -77,7 +77,7 @@ def read_silent_olt(olt_id: int, now: datetime) -> SilentOlt | None:
         olt_id=olt_id,
         name=olt.name,
         health=Health(olt.condition),
-        since=olt.unreachable_since or olt.suspended_at,
+        since=olt.down_since,
         until=until,
         reason=olt.suspended_reason,
         data_from=data_from,

@@ -4,28 +4,31 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import (
     interface_of,
     onus_down_by,
     onus_in_state,
+    shown_state_of,
     weak_onus,
     with_duplicate_serial,
 )
 from facho.apps.localized_numbers import about
-from facho.core.onu_states import onu_status
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.web.admin.base import OltRowsAdmin, ReadOnlyInline
 from facho.web.admin.columns import choice_badge, display, word_column
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import choice_filter, list_filter, recent_filter
+from facho.web.components.ages import unknown_because
 from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
 from facho.web.words.states import CAUSE_CHOICES, DOWN_CAUSES, ONU_STATUSES, onu_cause_name, onu_state_name
 
@@ -133,9 +136,22 @@ class OnuAdmin(OltRowsAdmin[Onu]):
     def place(self, onu: Onu) -> str:
         return interface_of(onu)
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Onu]:
+        maintained = Q(olt__in=list(olts_under_maintenance(database_now())))
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(left_alone_=ExpressionWrapper(maintained, output_field=BooleanField()))
+        )
+
     @display(description=_("state"), ordering="state", label=ONU_COLOURS)
     def state_badge(self, onu: Onu) -> tuple[str, str] | None:
-        return (onu_status(onu.state).value, onu_state_name(onu.state)) if onu.state else None
+        """Show the state as people may believe it: behind an OLT that delivers nothing, nobody knows it."""
+        left_alone = {onu.olt_id} if onu.left_alone_ else set[int]()  # type: ignore[attr-defined]  # annotated
+        shown = shown_state_of(onu, left_alone)
+        if shown.because is not None:
+            return shown.state, unknown_because(shown.because)
+        return (onu.state, onu_state_name(onu.state)) if onu.state else None
 
     @display(description=_("cause"))
     def cause(self, onu: Onu) -> str:

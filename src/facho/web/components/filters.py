@@ -27,7 +27,6 @@ from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
 from facho.core.interval import format_interval
-from facho.core.onu_states import onu_status
 from facho.core.quota import Hour
 from facho.core.reasons import Reason, from_json
 from facho.web.components import ages, quotas
@@ -155,17 +154,12 @@ def interface(onu: Onu) -> str:
     return interface_of(onu)
 
 
-register.filter("onu_state", states.onu_state_name)
 register.filter("onu_cause", states.onu_cause_name)
-
-
-@register.filter
-def onu_colour(state: str) -> str:
-    return colours.ONU_COLOURS[onu_status(state)]
 
 
 register.simple_tag(ages.onu_badge)
 register.simple_tag(ages.state_badge)
+register.filter("unknown_because", ages.unknown_because)
 register.filter("down_cause", states.cause_name)
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, Q, QuerySet, Value, When
 
 from facho.apps.discovery.models import Onu, PortOutage, Presence
+from facho.apps.discovery.selectors import states_collected_at
 from facho.apps.hosts.health import TROUBLE, Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.core.reasons import NO_REASON, Reason
 from facho.web.components.list_query import OltQuery
 
@@ -33,6 +35,11 @@ class OltRow:
     trouble: Reason
     since: datetime | None
     cpu_pct: float | None
+    cpu_read_at: datetime | None
+    cpu_every: timedelta | None
+    # When the states of its ONUs were collected.
+    states_at: datetime | None
+    states_every: timedelta | None
     onus: int
     onus_online: int
     # Open port outages.
@@ -54,7 +61,17 @@ def read_olt_list(query: OltQuery, now: datetime) -> OltList:
     ids = [olt.id for olt in olts]
     onus, outages = _count_onus(ids), _count_outages(ids)
     sites = Olt.objects.exclude(site="").order_by("site").values_list("site", flat=True).distinct()
-    listed = [_olt_row(olt, *onus.get(olt.id, (0, 0)), outages.get(olt.id, 0)) for olt in olts]
+    states, intervals = states_collected_at(ids), collection_intervals(ids)
+    listed = [
+        _olt_row(
+            olt,
+            *onus.get(olt.id, (0, 0)),
+            outages.get(olt.id, 0),
+            states.get(olt.id),
+            intervals.get(olt.id, Intervals()),
+        )
+        for olt in olts
+    ]
     return OltList(listed, page, list(sites))
 
 
@@ -75,7 +92,9 @@ def _count_outages(ids: Sequence[int]) -> Mapping[int, int]:
     return dict(rows.annotate(count=Count("id")))
 
 
-def _olt_row(olt: Any, onus: int, online: int, outages: int) -> OltRow:
+def _olt_row(
+    olt: Any, onus: int, online: int, outages: int, states_at: datetime | None, every: Intervals
+) -> OltRow:
     return OltRow(
         olt_id=olt.id,
         name=olt.name,
@@ -87,6 +106,10 @@ def _olt_row(olt: Any, onus: int, online: int, outages: int) -> OltRow:
         trouble=olt.suspended_reason if olt.condition == Health.SUSPENDED else NO_REASON,
         since=olt.down_since if olt.condition in TROUBLE else None,
         cpu_pct=olt.cpu_pct,
+        cpu_read_at=olt.cpu_read_at,
+        cpu_every=every.of("cpu_pct"),
+        states_at=states_at,
+        states_every=every.of("state"),
         onus=onus,
         onus_online=online,
         outages=outages,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,8 +14,9 @@ from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
-from facho.web.components.list_query import parse_olt_query
+from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
+from facho.web.components.shared_part import SharedPart, answer_part
 from facho.web.olts.details import read_olt_details
 from facho.web.olts.live import read_olt_live
 from facho.web.olts.olt_list import read_olt_list
@@ -25,11 +27,25 @@ VIEW = ("view", "hosts.olt")
 @page_for(*VIEW)
 def olts(request: HttpRequest) -> HttpResponse:
     query, now = parse_olt_query(request.GET), database_now()
-    found = read_olt_list(query, now)
-    context = {"found": found, "query": query, "now": now, "healths": Health.choices}
+    context = _list_context(query, now, may_add=request.user.has_perm("hosts.add_olt"))
     if request.htmx and not request.htmx.boosted:  # type: ignore[attr-defined]  # of its middleware
         return render(request, "olts/list_rows.html", context)
-    return render_page(request, "olts/list.html", "OLTs", **context)
+    return render_page(request, "olts/list.html", "OLTs", healths=Health.choices, **context)
+
+
+@part_for(*VIEW)
+def olt_rows(request: HttpRequest) -> HttpResponse:
+    """Return the rows of the list, which refresh every few seconds."""
+    query, may_add = parse_olt_query(request.GET), request.user.has_perm("hosts.add_olt")
+
+    def read() -> dict[str, Any]:
+        return _list_context(query, database_now(), may_add=may_add)
+
+    return answer_part(request, SharedPart("olts/list_rows.html", read, about=repr(query)))
+
+
+def _list_context(query: OltQuery, now: datetime, *, may_add: bool) -> dict[str, Any]:
+    return {"found": read_olt_list(query, now), "query": query, "now": now, "may_add": may_add}
 
 
 @page_for(*VIEW)

@@ -17,6 +17,7 @@ from facho.apps.discovery.onu_events import port_of
 from facho.apps.discovery.selectors import events_of, interface_of, last_online, onus_collected_at, weak_since
 from facho.apps.history.selectors import Series, onu_series
 from facho.apps.localized_numbers import number
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
 from facho.core.optics import is_below, middle_half, power_difference
 from facho.web.components.charts import Chart, Period, Values, line_chart
@@ -78,6 +79,7 @@ class DetailFact(NamedTuple):
     value: str
     # When it was last collected.
     at: datetime | None = None
+    every: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class OnuPage:
     port: PonPort | None
     port_place: str
     collected: Mapping[str, datetime]
+    # How often each fact is collected.
+    intervals: Mapping[str, timedelta]
     neighbours: Neighbours
     # Its power against the median of its neighbours.
     difference_db: float | None
@@ -110,6 +114,8 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
     series = onu_series(onu, _CHART_FACTS, period.start, period.end + timedelta(seconds=1))
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
+    every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
+    intervals = {fact: length for fact in collected if (length := every.of(fact)) is not None}
     neighbours = _read_neighbours(onu)
     return OnuPage(
         onu=onu,
@@ -119,6 +125,7 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         port=PonPort.objects.filter(olt=onu.olt_id, place=place).first(),
         port_place=place,
         collected=collected,
+        intervals=intervals,
         neighbours=neighbours,
         difference_db=power_difference(onu.onu_rx_dbm, neighbours.median_dbm),
         olt_side=_judge_olt_side(onu, neighbours, config),
@@ -128,15 +135,22 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         power=_power_chart(series, period, events, neighbours, config),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
-        facts=_detail_facts(onu, collected),
+        facts=_detail_facts(onu, collected, intervals),
     )
 
 
-def _detail_facts(onu: Onu, collected: Mapping[str, datetime]) -> list[DetailFact]:
+def _detail_facts(
+    onu: Onu, collected: Mapping[str, datetime], intervals: Mapping[str, timedelta]
+) -> list[DetailFact]:
     """Return the facts that have a value or were at least collected."""
     facts = [
         *(
-            DetailFact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact))
+            DetailFact(
+                fact_name(fact),
+                fact_value(fact, getattr(onu, fact)),
+                collected.get(fact),
+                intervals.get(fact),
+            )
             for fact in _DETAIL_FACTS
         ),
         DetailFact(_("Technology"), onu.technology.upper()),
@@ -151,7 +165,8 @@ def _read_neighbours(onu: Onu) -> Neighbours:
     there = Onu.objects.filter(olt=onu.olt_id, slot=onu.slot, port=onu.port, frame=onu.frame)
     others = there.filter(presence=Presence.PRESENT, state="online").exclude(id=onu.id).order_by()
     powers = list(others.values_list("onu_rx_dbm", "olt_rx_dbm"))
-    at_onu, at_olt = ([row[side] for row in powers if row[side] is not None] for side in (0, 1))
+    at_onu = [power for power, _olt in powers if power is not None]
+    at_olt = [power for _onu, power in powers if power is not None]
     return Neighbours(len(powers), _median(at_onu), middle_half(at_onu), _median(at_olt))
 
 

@@ -29,12 +29,15 @@ from facho.apps.discovery.selectors import (
     weakest_ids,
 )
 from facho.apps.executions.models import OPEN, Execution
+from facho.apps.hosts.health import health_of
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import maintained_until, olts_under_maintenance
 from facho.config import current
+from facho.core.freshness import NOT_DELIVERING
 from facho.core.reasons import Reason, from_json
 from facho.core.roles import Role
+from facho.engine.commands import runs
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.runs import read_onu
 from facho.web.access.pages import for_role
 from facho.web.components.list_query import parse_choice
 from facho.web.components.page import action_for, part_for, render_page
@@ -51,6 +54,14 @@ BY_FLAPS: Final = "flaps"
 _WORST_DAYS: Final = (1, 7)
 _PORT: Final = re.compile(r"\d{1,9}(/\d{1,9}){0,2}", re.ASCII)
 _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
+# The days of links to the page of an ONU that people saved.
+_LINKED_DAYS: Final = (1, 7, 30)
+
+
+def _hours_shown(given: Mapping[str, str]) -> int:
+    """Return the period that the page of an ONU shows: in hours, or in days."""
+    days = parse_choice(given, "days", _LINKED_DAYS, DEFAULT_HOURS // 24)
+    return parse_choice(given, "hours", HOURS, 24 * days)
 
 
 @require_safe
@@ -58,8 +69,9 @@ _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 @for_role(Role.VIEWER)
 def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
     found = get_object_or_404(Onu.objects.select_related("olt").defer("olt__credentials"), id=onu_id)
-    hours = parse_choice(request.GET, "hours", HOURS, DEFAULT_HOURS)
-    page = read_onu_page(found, hours, database_now(), current())
+    now = database_now()
+    page = read_onu_page(found, _hours_shown(request.GET), now, current())
+    maintained = {found.olt_id} if maintained_until(found.olt_id, now) else set[int]()
     return render_page(
         request,
         "onus/page.html",
@@ -67,6 +79,9 @@ def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
         page=page,
         periods=HOURS,
         banner_olt=found.olt_id,
+        maintained=maintained,
+        health=health_of(found.olt, maintained),
+        silent=NOT_DELIVERING,
     )
 
 
@@ -74,7 +89,7 @@ def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
 def read_now(request: HttpRequest, onu_id: int) -> HttpResponse:
     """Queue a reading of the ONU, and return the part that shows its progress."""
     try:
-        execution_id = read_onu(onu_id, database_now())
+        execution_id = runs.read_onu(onu_id, database_now())
     except CommandError as refused:
         return render(request, "onus/reading.html", {"refused": refused.message})
     return _render_reading(request, onu_id, execution_id)
@@ -87,11 +102,14 @@ def reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpRespons
 
 def _render_reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpResponse:
     execution = get_object_or_404(Execution, id=execution_id, onu=onu_id)
-    result = execution.result or {}
+    result, now = execution.result or {}, database_now()
+    is_open = execution.state in OPEN
     read = sort_facts(result.get("facts", {}))
     context = {
         "execution": execution,
-        "open": execution.state in OPEN,
+        "open": is_open,
+        "no_pollers": is_open and not runs.has_live_pollers(now),
+        "too_long": is_open and now - execution.queued_at > runs.READ_WAIT,
         "onu_id": onu_id,
         "read": [(fact_name(fact), fact_value(fact, value)) for fact, value in read],
         "unread": _group_by_reason(sort_facts(result.get("unread", {}))).items(),
@@ -176,6 +194,7 @@ def worst(request: HttpRequest) -> HttpResponse:
         _("Worst ONUs"),
         query=query,
         now=now,
+        maintained=olts_under_maintenance(now),
         olts=olts,
         sites=sorted({site for _id, _name, site in olts if site}),
         weak=onus_in_order(ranking.worst) if by_power else (),

@@ -9,8 +9,13 @@ from django.utils.translation import gettext
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import onus_by_port
 from facho.apps.db.database import database_now
+from facho.apps.discovery.selectors import states_collected_at
+from facho.apps.hosts.health import health_of
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import maintained_until
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
+from facho.core.freshness import NOT_DELIVERING
 from facho.web.components.page import page_for, render_page
 from facho.web.ports.data import DAYS, parse_port_query, read_port_page
 
@@ -39,13 +44,19 @@ def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
 
 def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
     query = parse_port_query(request.GET)
-    page = read_port_page(found, query, database_now(), current())
+    now, olt_id = database_now(), found.olt_id
+    page = read_port_page(found, query, now, current())
+    maintained = {olt_id} if maintained_until(olt_id, now) else set[int]()
     title = gettext("Port %(port)s of %(olt)s") % {"olt": found.olt.name, "port": found.place}
     context = {
         "page": page,
         "query": query,
         "days": DAYS,
         "weak": current().optical_weak,
-        "banner_olt": found.olt_id,
+        "banner_olt": olt_id,
+        "health": health_of(found.olt, maintained),
+        "silent": NOT_DELIVERING,
+        "states_at": states_collected_at([olt_id]).get(olt_id),
+        "states_every": collection_intervals([olt_id]).get(olt_id, Intervals()).of("state"),
     }
     return render_page(request, "ports/page.html", title, **context)

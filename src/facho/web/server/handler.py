@@ -25,7 +25,9 @@ from django.urls import set_script_prefix
 from facho.web.server.slow_clients import Scope
 
 # The parts of pages that refresh by themselves. Their answers are small and never streamed.
-_POLLED: Final = re.compile(r"/coordinator/dashboard/(live|overview|timeline)/|/olts/\d+/(live|facts)/")
+_POLLED: Final = re.compile(
+    r"/coordinator/dashboard/(live|overview|timeline)/|/olts/(\d+/(live|facts)|rows)/|/banner/(olts/\d+/)?"
+)
 # Mostly they wait for the database.
 _POLL_THREADS: Final = 8
 # Polls that wait for a thread. More are refused: their pages ask again after two seconds.

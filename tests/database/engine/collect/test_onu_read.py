@@ -38,7 +38,11 @@ from facho.vendors import builtin
 from tests.factories import at, make_job, make_node, make_olt
 from tests.virtual_fleet import VirtualFleet
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.both_databases,
+    pytest.mark.usefixtures("live_poller"),
+]
 
 ONUS = 40
 CONFIG = replace(Config(), request_timeout=timedelta(seconds=0.15), request_retries=1)

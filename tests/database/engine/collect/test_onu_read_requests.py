@@ -25,7 +25,7 @@ from facho.engine.schedule.recovery import recover
 from tests.api_clients import asking, refused_at
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("live_poller")]
 CONFIG = Config()
 NOW = at("10:00")
 

@@ -58,7 +58,11 @@ from facho.keys import Vault
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, at, make_olt, node_of, queue
 
-pytestmark = [pytest.mark.one_database, pytest.mark.usefixtures("brands"), pytest.mark.both_databases]
+pytestmark = [
+    pytest.mark.one_database,
+    pytest.mark.usefixtures("brands", "live_poller"),
+    pytest.mark.both_databases,
+]
 
 NOW = at("10:30")
 HOOK = "json://user:the-hooks-password@127.0.0.1:1/"

@@ -24,7 +24,7 @@ from tests.api_clients import person, showing, token_of
 from tests.database.bare_pages import leave_out_what_is_on_all
 from tests.sample_rows import fill
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.usefixtures("live_poller")]
 
 # Who asks: a browser, or a program with a token.
 ASKERS = (
@@ -49,12 +49,15 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "": ("/", (302,) * 8),
     "coordinator/dashboard/": ("/coordinator/dashboard/", LOGGED_IN),
     "coordinator/dashboard/live/": ("/coordinator/dashboard/live/", PART),
+    "banner/": ("/banner/", PART),
+    "banner/olts/<int:olt_id>/": (f"/banner/olts/{NONE}", PART),
     "coordinator/dashboard/overview/": ("/coordinator/dashboard/overview/", PART),
     "coordinator/dashboard/timeline/": ("/coordinator/dashboard/timeline/", PART),
     **{
         f"olts/{path}": (f"/olts/{asked}", statuses)
         for path, asked, statuses in (
             ("", "", LOGGED_IN),
+            ("rows/", "rows/", PART),
             ("<int:olt_id>/", NONE, NOT_THERE),
             ("<int:olt_id>/ports/<int:port_id>/", f"{NONE}ports/{NONE}", NOT_THERE),
             ("<int:olt_id>/ports/at/<path:place>/", f"{NONE}ports/at/0/1/1/", NOT_THERE),

@@ -27,7 +27,7 @@ QUERIES = {
     "forecasts": 1,
     "health": 1,
     "logs": 1,
-    "onus": 1,
+    "onus": 3,
     "outages": 1,
     "plans": 1,
     "poller-stats": 1,

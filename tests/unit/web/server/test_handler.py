@@ -32,7 +32,14 @@ def test_the_parts_that_refresh_by_themselves_are_polls(name: str) -> None:
 
 
 def test_all_of_them_were_found() -> None:
-    assert polled_names() == {"dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-facts"}
+    assert polled_names() == {
+        "dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-facts", "olt-rows"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/banner/", "/banner/olts/7/"])
+def test_the_banner_of_every_page_is_a_poll(path: str) -> None:
+    assert is_poll({"type": "http", "method": "GET", "path": path})
 
 
 @pytest.mark.parametrize(

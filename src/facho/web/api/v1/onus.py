@@ -29,7 +29,11 @@ from facho.apps.discovery.selectors import (
 )
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
-from facho.core.onu_states import down_cause, onu_status
+from facho.apps.hosts.health import silent_olts
+from facho.apps.maintenance.selectors import olts_under_maintenance
+from facho.core.freshness import shown_state
+from facho.core.olt_status import OltStatus
+from facho.core.onu_states import OnuStatus, down_cause, onu_status
 from facho.engine.commands import runs
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
@@ -39,30 +43,35 @@ from facho.web.words.states import CAUSE_CHOICES, ONU_STATES
 
 
 class OnuSerializer(OltRowSerializer[Onu]):
-    """`state` and `down_cause` are the same for all vendors. A cause is there only while it is offline."""
-
     interface = serializers.SerializerMethodField()
-    state = serializers.SerializerMethodField()
-    down_cause = serializers.SerializerMethodField()
-    reported_state = serializers.CharField(source="state", read_only=True)
-    last_down_cause = serializers.CharField(source="down_cause", read_only=True)
-    weak = serializers.SerializerMethodField()
-    presence_since = serializers.DateTimeField(source="last_seen", read_only=True)
+    shown_state = serializers.SerializerMethodField(
+        help_text="the state, or unknown while the OLT delivers nothing; state is the last one collected"
+    )
+    status = serializers.SerializerMethodField(
+        help_text="the state that was collected last: online, starting, offline or unknown, for all vendors"
+    )
+    cause = serializers.SerializerMethodField(
+        help_text="why it is offline, empty unless it is; down_cause may be of an outage that has ended"
+    )
+    weak = serializers.SerializerMethodField(
+        help_text="whether it is present and its optical power is weak or has dropped"
+    )
+    last_seen = serializers.DateTimeField(read_only=True, help_text="when its presence last changed")
 
     class Meta:
         model = Onu
         fields = (
             "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
             "technology", "serial", "mac", "description", "model", "plan", "distance_m", "state",
-            "down_cause", "reported_state", "last_down_cause",
-            "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm",
-            "rx_usual_of", "optical_state", "weak", "presence", "missed", "first_seen", "presence_since",
+            "shown_state", "status", "down_cause", "cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
+            "temperature_c", "rx_usual_dbm", "rx_usual_of", "optical_state", "weak", "presence", "missed",
+            "first_seen", "last_seen",
         )  # fmt: skip
 
-    def get_state(self, onu: Onu) -> str:
+    def get_status(self, onu: Onu) -> str:
         return onu_status(onu.state).value
 
-    def get_down_cause(self, onu: Onu) -> str:
+    def get_cause(self, onu: Onu) -> str:
         return down_cause(onu.state, onu.down_cause)
 
     def get_weak(self, onu: Onu) -> bool:
@@ -70,6 +79,9 @@ class OnuSerializer(OltRowSerializer[Onu]):
 
     def get_interface(self, onu: Onu) -> str:
         return interface_of(onu)
+
+    def get_shown_state(self, onu: Onu) -> str:
+        return shown_state(onu.state, self.context["silent"].get(onu.olt_id, OltStatus.FINE)).state
 
 
 class EventSerializer(OltRowSerializer[OnuEvent]):
@@ -89,9 +101,8 @@ class OnuFilter(OfOlt):
     frame = Number()
     slot = Number()
     port = Number()
-    state = OneOf(
-        ONU_STATES, method="in_state", help_text="`offline` is every state of an ONU that is offline"
-    )
+    state = OneOf(ONU_STATES, help_text="as the OLT reports it")
+    status = OneOf(OnuStatus, method="in_status", help_text="the same for all vendors")
     cause = OneOf(CAUSE_CHOICES, method="down_by", help_text="why it is offline")
     presence = OneOf(Presence.values)
     weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
@@ -115,7 +126,7 @@ class OnuFilter(OfOlt):
     def is_weak(self, rows: Any, _name: str, wanted: bool) -> Any:
         return weak_onus(rows) if wanted else rows.exclude(WEAK)
 
-    def in_state(self, rows: Any, _name: str, states: list[str]) -> Any:
+    def in_status(self, rows: Any, _name: str, states: list[str]) -> Any:
         return onus_in_state(rows, *states) if states else rows
 
     def down_by(self, rows: Any, _name: str, causes: list[str]) -> Any:
@@ -131,6 +142,10 @@ class Onus(ReadOnlyRows[Onu]):
     queryset = Onu.objects.annotate(olt_name=F("olt__name"))
     serializer_class = OnuSerializer
     filterset_class = OnuFilter
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        silent = silent_olts(olts_under_maintenance(database_now()))
+        return {**super().get_serializer_context(), "silent": silent}
 
     @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: StartedSerializer})
     @action(methods=["post"], detail=True)
