@@ -64,7 +64,6 @@ def test_its_onus_are_sorted_and_those_without_a_value_come_last(olt: Olt, port:
     assert serials(port, "power") == ["S3-2", "S3-0", "S3-1"]
     assert serials(port, "-power") == ["S3-0", "S3-2", "S3-1"]
     assert serials(port, "state") == ["S3-1", "S3-0", "S3-2"]
-    assert serials(port, "seen") == ["S3-2", "S3-0", "S3-1"]
 
 
 def test_the_cut_lies_among_the_bars(olt: Olt, port: PonPort) -> None:
@@ -129,5 +128,5 @@ def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, olt: Ol
         OnuEvent.objects.create(olt=olt, onu=who, kind="offline", at=NOW, place=f"0/1/3:{number}")
     with CaptureQueriesContext(connection) as many:
         page = viewer.get(url).content.decode()
-    assert len(many) == len(few) <= 14
+    assert len(many) == len(few) <= 15
     assert "page=2" in page
