@@ -6,6 +6,8 @@ LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-compile
 # As pip does, but on all cores. Files that do not compile are package data and never imported.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+# Without the advertisement of its successor. A link to nothing, or a page in no menu, is an error.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 FUZZ_CASES ?= 1000000
 # With this variable set, each of the hundreds of processes that the tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -21,7 +23,7 @@ BOTH_DATABASES_TESTS := $(wildcard tests/database tests/contract tests/faults/te
 BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench lock clean
+.PHONY: help setup demo test lint format docs bench lock clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -50,15 +52,21 @@ test: setup ## Run every test: quick ones, with real services, on PostgreSQL, in
 	stage services -n 3 $(BY_FILE) $(OTHER_TESTS); \
 	wait $$background || failed="$$failed browser-or-postgresql"; background=; cat $$output; report_failures
 
-lint: setup ## Check style, types and import contracts
+lint: setup ## Check style, types, import contracts and the docs
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m tests.documents
+	@$(MKDOCS)
 
 format: setup ## Rewrite the code in the house format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+docs: setup ## Build the docs as a site with a search, in build/site
+	@$(MKDOCS)
+	@echo "Serve it: $(BIN)/python -m http.server --directory build/site 8080"
 
 bench: setup ## Run all benchmarks, the long tests and the fuzzers
 	@$(BIN)/python -m tests.services prepare

@@ -95,6 +95,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+CSRF_FAILURE_VIEW = "facho.web.access.error_pages.csrf_failed"
 AUTHENTICATION_BACKENDS = ["facho.web.access.accounts.Accounts"]
 SESSION_ENGINE = "facho.web.access.session_store"
 SESSION_COOKIE_AGE = int(CONFIG.session_age.total_seconds())

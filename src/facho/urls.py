@@ -11,5 +11,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("facho.web.api.v1.urls")),
 ]
+handler400 = "facho.web.access.error_pages.bad_request"
 handler403 = "facho.web.access.pages.forbidden"
+handler404 = "facho.web.access.error_pages.not_found"
 handler500 = "facho.web.api.problems.handle_server_error"

@@ -203,8 +203,8 @@ def test_the_database_is_made_by_itself_and_its_files_are_private(tmp_path: Path
 
 
 def test_olts_are_disabled_and_enabled(facho: OwnFacho) -> None:
-    for name in ("olt-1", "olt-2"):
-        facho.does("olt", "add", name, "10.0.0.1", "--brand", "zte", "--no-test")
+    for name, address in (("olt-1", "10.0.0.1"), ("olt-2", "10.0.0.2")):
+        facho.does("olt", "add", name, address, "--brand", "zte", "--no-test")
     facho.does(
         "job",
         "add",

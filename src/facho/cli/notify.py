@@ -46,7 +46,7 @@ _EXAMPLES_CHANNEL_ADD: Final = """
 `facho notify channel add noc --language en < address.txt`
 
 Addresses are those of apprise: mailtos://user:password@host?to=noc@example.net, tgram://token/chat,
-slack://..., json://host/path for a webhook.
+slack://..., https://host/path for a webhook that gets JSON.
 """
 _EXAMPLES_CHANNEL: Final = """
 **Examples**

@@ -1,4 +1,4 @@
-"""Intervals as people write them: `30s`, `5m`, `1h`, `2d`."""
+"""Intervals as people write them: `30s`, `5m`, `1h`, `2d`, or in words: `15 min`, `1 hora`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ _UNITS: Final = {
     "m": timedelta(minutes=1),
     "s": timedelta(seconds=1),
 }
-_WRITTEN: Final = re.compile(r"([0-9]+)([smhd])")
+# Words of both languages, whichever the reader has: a command line has none.
+_WORDS: Final = {
+    "d": ("d", "day", "days", "día", "días", "dia", "dias"),
+    "h": ("h", "hr", "hrs", "hour", "hours", "hora", "horas"),
+    "m": ("m", "min", "mins", "minute", "minutes", "minuto", "minutos"),
+    "s": ("s", "sec", "secs", "second", "seconds", "seg", "segs", "segundo", "segundos"),
+}
+_LETTERS: Final = {word: letter for letter, words in _WORDS.items() for word in words}
+_WRITTEN: Final = re.compile(r"([0-9]+)[ \u00a0]*([a-zí]+)\.?", re.IGNORECASE)
 # More digits exceed LONGEST in any unit, and Python refuses to parse very long numbers.
 _MOST_DIGITS: Final = 9
 
@@ -28,15 +36,21 @@ class BadInterval(ReasonError, ValueError):
 
 def parse_interval(text: str) -> timedelta:
     written = _WRITTEN.fullmatch(text.strip())
-    if written is None:
+    letter = None if written is None else _letter_of(written[2])
+    if written is None or letter is None:
         raise BadInterval(Reason.of("not_an_interval", text=_quoted(text)))
-    digits, unit = written[1].lstrip("0"), written[2]
+    digits, unit = written[1].lstrip("0"), _UNITS[letter]
     if not digits:
         raise BadInterval(Reason.of("interval_of_nothing", text=_quoted(text)))
-    if len(digits) > _MOST_DIGITS or int(digits) > LONGEST // _UNITS[unit]:
+    if len(digits) > _MOST_DIGITS or int(digits) > LONGEST // unit:
         longest = format_interval(LONGEST)
         raise BadInterval(Reason.of("interval_too_long", text=_quoted(text), longest=longest))
-    return int(digits) * _UNITS[unit]
+    return int(digits) * unit
+
+
+def _letter_of(unit: str) -> str | None:
+    """Return the letter of a unit. Letters alone are small: 5M could be months."""
+    return _LETTERS.get(unit if len(unit) == 1 else unit.lower())
 
 
 def format_interval(interval: timedelta) -> str:

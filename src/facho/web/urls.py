@@ -5,6 +5,7 @@ from django.urls import path
 
 from facho.web.components.banner import banner
 from facho.web.dashboard import views as dashboard
+from facho.web.executions import views as executions
 from facho.web.first_run import views as first_run
 from facho.web.login import views as login
 from facho.web.metrics.views import metrics
@@ -49,6 +50,7 @@ urlpatterns = [
     path("onus/<int:onu_id>/reading/<int:execution_id>/", onus.reading, name="onu-reading"),
     path("onus/worst/", onus.worst, name="worst-onus"),
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
+    path("executions/<int:execution_id>/", executions.execution, name="execution"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("search/", search.search, name="search"),
     path("start/", first_run.start, name="start"),

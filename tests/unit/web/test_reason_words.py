@@ -96,7 +96,7 @@ def test_how_an_olt_was_recognised_is_told_in_spanish(object_id: str, descr: str
     assert reason_words(detect(Identity(object_id, descr), {}, builtin()).why).startswith(spanish)
 
 
-@pytest.mark.parametrize("text", ["5 min", "0s", "9999d"])
+@pytest.mark.parametrize("text", ["5 apples", "0s", "9999d"])
 def test_an_interval_is_refused_in_spanish(text: str) -> None:
     with pytest.raises(BadInterval) as refused:
         parse_interval(text)

@@ -116,6 +116,16 @@ class QuotaViolation(models.Model):
             models.Index(fields=["severity", "created_at"], name="quota_violations_severity"),
             models.Index(fields=["notified", "created_at"], name="quota_violations_notified"),
             models.Index(fields=["created_at"], name="quota_violations_created"),
+            models.Index(
+                fields=["created_at"],
+                name="quota_violations_acknowledged",
+                condition=models.Q(acknowledged_at__isnull=False),
+            ),
+            models.Index(
+                fields=["created_at"],
+                name="quota_violations_open",
+                condition=models.Q(acknowledged_at__isnull=True),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -136,6 +136,7 @@ def add(
     community_stdin: Annotated[
         bool, typer.Option("--community-stdin", help="Read the community from standard input.")
     ] = False,
+    port: Annotated[int | None, typer.Option(help="UDP port; the same as ADDRESS:PORT.")] = None,
     brand: Annotated[str, typer.Option(help="Name of a profile; auto detects it.")] = "auto",
     site: Annotated[str, typer.Option(help="Where it is.")] = "",
     max_in_flight: Annotated[int | None, typer.Option(help="Requests under way at once, at most.")] = None,
@@ -159,9 +160,14 @@ def add(
         from facho.cli.olt.details import olt_row
         from facho.engine.commands.connection_test import Silence, ask
         from facho.engine.commands.input_checks import parse_seconds
+        from facho.engine.commands.olt_addresses import port_of
         from facho.engine.commands.olts import AUTO, NewOlt, OltLimits, add_olt, brand_for, check_new
 
         target = _target(address, credentials, timeout, retries, config)
+        if port is not None:
+            if parse_address(address, port)[1] != port:
+                refuse("the address has another port than --port")
+            target = replace(target, port=port_of(port))
         stored = Credentials(user=target.user) if target.user else Credentials(community=target.community)
         shortest = (
             None if shortest_interval is None else parse_seconds(shortest_interval, "shortest_interval")

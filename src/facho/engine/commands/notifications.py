@@ -191,7 +191,7 @@ def _explain_refusal(refusal: Refusal) -> str:
     match refusal:
         case Refusal.UNKNOWN:
             return _(
-                "messages cannot be sent to this address; examples are json://host/path, "
+                "messages cannot be sent to this address; examples are https://host/path, "
                 "mailtos://user:password@host?to=noc@example.net or tgram://token/chat"
             )
         case Refusal.KIND:

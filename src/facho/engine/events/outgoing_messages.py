@@ -17,6 +17,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from facho.core.addresses import is_local_target
+from facho.core.channel_services import as_webhook
 from facho.engine.events.connection_guard import refuse_local_targets
 from facho.masking import add_secrets, add_url_secrets, mask_secrets
 
@@ -105,7 +106,10 @@ def _post(channel: Any, message: OutgoingMessage, timeout: timedelta) -> str:
 
 def _channel(url: str, *, local_targets: bool) -> Any:
     register_secrets(url)
-    channel = _apprise().Apprise.instantiate(url, asset=_asset(), suppress_exceptions=True)
+    channel = _instantiate(url)
+    if channel is None and (webhook := as_webhook(url)):
+        # No web address of a service that apprise knows.
+        channel = _instantiate(webhook)
     if channel is None:
         raise BadAddress(Refusal.UNKNOWN)
     if not KINDS.intersection(_schemes(channel)):
@@ -116,6 +120,10 @@ def _channel(url: str, *, local_targets: bool) -> Any:
     if not local_targets and any(is_local_target(host) for host in hosts if isinstance(host, str)):
         raise BadAddress(Refusal.LOCAL)
     return channel
+
+
+def _instantiate(url: str) -> Any:
+    return _apprise().Apprise.instantiate(url, asset=_asset(), suppress_exceptions=True)
 
 
 def _schemes(channel: Any) -> Iterator[str]:

@@ -48,14 +48,14 @@ class Export:
         return csv_lines(list(self.columns), (row for page in pages for row in page))
 
 
-def _columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:
+def columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:
     return {name: elsewhere.get(name, name) for name in names}
 
 
 EXPORTS: Final = {
     "executions": Export(
         Execution,
-        _columns(
+        columns(
             (
                 "id", "olt", "job", "state", "trigger", "slot", "queued_at", "started_at", "ended_at",
                 "delay_ms", "why_late", "attempt", "worker", "error",
@@ -66,7 +66,7 @@ EXPORTS: Final = {
     ),
     "onus": Export(
         Onu,
-        _columns(
+        columns(
             (
                 "id", "olt", "frame", "slot", "port", "onu_id", "serial", "mac", "description", "model",
                 "plan", "state", "down_cause", "distance_m", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
@@ -77,7 +77,7 @@ EXPORTS: Final = {
     ),
     "quotas": Export(
         QuotaTracker,
-        _columns(
+        columns(
             (
                 "olt", "task_type", "period_start", "period_end", "quota_required", "quota_completed",
                 "quota_failed", "quota_skipped", "quota_pending", "total_duration_ms", "avg_duration_ms",
@@ -89,7 +89,7 @@ EXPORTS: Final = {
     ),
     "violations": Export(
         QuotaViolation,
-        _columns(
+        columns(
             ("id", "olt", "period_start", "period_end", "severity", "notified", "notified_at", "created_at",
              "report"),
             olt="olt__name",
@@ -98,13 +98,13 @@ EXPORTS: Final = {
     ),
     "events": Export(
         OnuEvent,
-        _columns(("id", "at", "olt", "kind", "serial", "place", "before", "cause"), olt="olt__name"),
+        columns(("id", "at", "olt", "kind", "serial", "place", "before", "cause"), olt="olt__name"),
         at="at",
     ),
     # Without credentials.
     "olts": Export(
         Olt,
-        _columns(
+        columns(
             (
                 "id", "name", "brand", "model", "address", "port", "snmp_version", "site", "enabled",
                 "reachable", "unreachable_since", "suspended_reason", "version", "uptime_s", "cpu_pct",
@@ -116,7 +116,7 @@ EXPORTS: Final = {
     ),
     "jobs": Export(
         SnmpJob,
-        _columns(
+        columns(
             (
                 "id", "name", "brand", "kind", "facts", "interval_s", "priority", "max_attempts",
                 "retry_delay_s", "task_type", "master", "enabled", "created_at",
@@ -127,7 +127,7 @@ EXPORTS: Final = {
     ),
     "nodes": Export(
         SnmpJobHost,
-        _columns(
+        columns(
             (
                 "id", "olt", "job", "enabled", "interval_s", "priority", "next_run_at", "last_run_at",
                 "failures_in_a_row", "suspended_reason", "suspended_at",
@@ -137,7 +137,7 @@ EXPORTS: Final = {
     ),
     "ports": Export(
         PonPort,
-        _columns(
+        columns(
             (
                 "id", "olt", "place", "name", "state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c",
                 "voltage_v", "bias_ma", "updated_at",
@@ -147,7 +147,7 @@ EXPORTS: Final = {
     ),
     "unprovisioned": Export(
         Unprovisioned,
-        _columns(
+        columns(
             (
                 "id", "olt", "place", "serial", "mac", "model", "vendor_id", "sw_version", "first_seen",
                 "last_seen",
@@ -158,7 +158,7 @@ EXPORTS: Final = {
     ),
     "outages": Export(
         PortOutage,
-        _columns(
+        columns(
             ("id", "olt", "place", "cause", "onus_affected", "onus_known", "began_at", "ended_at"),
             olt="olt__name",
         ),
@@ -166,7 +166,7 @@ EXPORTS: Final = {
     ),
     "plans": Export(
         ExecutionPlan,
-        _columns(
+        columns(
             (
                 "id", "olt", "period_start", "period_end", "status", "total_tasks", "completed_tasks",
                 "failed_tasks", "lost_slots", "load_p50_min", "load_p95_min", "near_pct", "median_error_s",
@@ -177,20 +177,15 @@ EXPORTS: Final = {
     ),
     "logs": Export(
         CoordinatorLog,
-        _columns(("id", "timestamp", "level", "olt", "event_type", "message"), olt="olt__name"),
+        columns(("id", "timestamp", "level", "olt", "event_type", "message"), olt="olt__name"),
         at="timestamp",
     ),
     "audit": Export(
         AuditEntry,
-        _columns(
+        columns(
             ("id", "at", "who", "how", "token", "address", "action", "model", "object_id", "name", "changes")
         ),
         at="at",
         of="",
     ),
 }  # fmt: skip
-
-
-def find_export(model: type[Model]) -> tuple[str, Export]:
-    """Return the export of a model with its name."""
-    return next((name, export) for name, export in EXPORTS.items() if export.model is model)

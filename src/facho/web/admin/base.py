@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from django.contrib import admin, messages
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
@@ -16,17 +17,22 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
 from facho.apps.access.audit_recording import audited_of
 from facho.core.interval import format_interval
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
 from facho.web.admin.quick_lists import tick_box
+from facho.web.admin.row_links import form_link, lead_to_pages, list_url
+from facho.web.components.csv_answer import csv_answer
 from facho.web.words.refusals import refusal_words
 
 M = TypeVar("M", bound=Model)
@@ -81,6 +87,36 @@ class FachoModelAdmin(_Admin[M]):
     columns_of_fields: Mapping[str, str] = {}
     # Fields of the form by fields of the command, where the names differ.
     fields_of_commands: Mapping[str, str] = {}
+
+    def get_urls(self) -> list[URLPattern]:
+        opts = self.opts
+        export = self.admin_site.admin_view(require_safe(never_cache(self.export_view)))
+        return [
+            path("export/", export, name=f"{opts.app_label}_{opts.model_name}_export"),
+            *super().get_urls(),
+        ]
+
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Send the list as CSV, with its search, filters and order, to those who may see it."""
+        _require_permission(self.has_view_or_change_permission(request))
+        try:
+            listed = self.get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            return redirect(list_url(self.model))
+        return csv_answer(request, listed.queryset)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return lead_to_pages(super().get_changelist(request, **kwargs))
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Add a link to the form where rows lead to a page, for those who may change them."""
+        shown = tuple(super().get_list_display(request))
+        has_page = callable(self.view_on_site)
+        return (*shown, "edit_link") if has_page and self.has_change_permission(request) else shown
+
+    @display(description="")
+    def edit_link(self, obj: Model) -> SafeString:
+        return form_link(obj)
 
     def changeform_view(
         self,
@@ -300,6 +336,13 @@ class OltRowsAdmin(ReadOnlyAdmin[M]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+
+class OltFactsAdmin(OltRowsAdmin[M]):
+    """Rows that say something about their OLT and no more than the list shows: they lead to its page."""
+
+    def view_on_site(self, row: Any) -> str:
+        return reverse("olt", args=[row.olt_id])
 
 
 def _count_once(page: type[ChangeList]) -> type[ChangeList]:

@@ -106,6 +106,9 @@ class OltHealthAdmin(_OltPartAdmin[OltHealth]):
     list_filter = ("kind", word_filter("state", _("state"), BOARD_STATES), ("olt", AutocompleteSelectFilter))
     search_fields = ("part", "name", "serial", "olt__name")
 
+    def view_on_site(self, part: OltHealth) -> str:
+        return reverse("olt", args=[part.olt_id])
+
     @display(description=_("part"))
     def place(self, part: OltHealth) -> str:
         return part.part.replace(part.kind, part.get_kind_display(), 1)

@@ -24,7 +24,7 @@ from facho.apps.discovery.selectors import (
 )
 from facho.apps.localized_numbers import about
 from facho.apps.maintenance.selectors import olts_under_maintenance
-from facho.web.admin.base import OltRowsAdmin, ReadOnlyInline
+from facho.web.admin.base import OltFactsAdmin, OltRowsAdmin, ReadOnlyInline
 from facho.web.admin.columns import choice_badge, display, word_column
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import choice_filter, list_filter, recent_filter
@@ -176,6 +176,9 @@ class OnuEventAdmin(OltRowsAdmin[OnuEvent]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[OnuEvent]:
         return super().get_queryset(request).select_related("onu")
 
+    def view_on_site(self, event: OnuEvent) -> str | None:
+        return reverse("onu", args=[event.onu_id]) if event.onu_id else None
+
     kind_badge = choice_badge("kind", _("event"), ONU_EVENT_COLOURS)
     why = word_column("cause", _("cause"), DOWN_CAUSES)
 
@@ -208,6 +211,9 @@ class PortOutageAdmin(OltRowsAdmin[PortOutage]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[PortOutage]:
         return super().get_queryset(request).defer("onus")
 
+    def view_on_site(self, outage: PortOutage) -> str:
+        return reverse("port-at", args=[outage.olt_id, outage.place])
+
     cause_badge = choice_badge("cause", _("cause"), _OUTAGE_COLOURS)
 
     @display(description=_("ONUs affected"), ordering="onus_affected")
@@ -222,7 +228,7 @@ class PortOutageAdmin(OltRowsAdmin[PortOutage]):
 
 
 @admin.register(Collected)
-class CollectedAdmin(OltRowsAdmin[Collected]):
+class CollectedAdmin(OltFactsAdmin[Collected]):
     list_display = ("olt", "datum", "collected_at")
     list_display_links = ("olt", "datum")
     list_filter = ("datum", ("olt", AutocompleteSelectFilter))
@@ -230,7 +236,7 @@ class CollectedAdmin(OltRowsAdmin[Collected]):
 
 
 @admin.register(UnreadableRows)
-class UnreadableRowsAdmin(OltRowsAdmin[UnreadableRows]):
+class UnreadableRowsAdmin(OltFactsAdmin[UnreadableRows]):
     list_display = ("olt", "table", "rows", "example", "since", "last_seen")
     list_display_links = ("olt", "table")
     list_filter = (("olt", AutocompleteSelectFilter),)

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -17,7 +18,7 @@ from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, Sk
 from facho.apps.localized_numbers import duration
 from facho.apps.reason_words import reason_words
 from facho.engine.commands import runs
-from facho.web.admin.base import OltRowsAdmin, ReadOnlyAdmin, ReadOnlyInline, show_outcomes
+from facho.web.admin.base import OltFactsAdmin, OltRowsAdmin, ReadOnlyAdmin, ReadOnlyInline, show_outcomes
 from facho.web.admin.columns import (
     bytes_column,
     choice_badge,
@@ -27,7 +28,7 @@ from facho.web.admin.columns import (
     word_column,
 )
 from facho.web.admin.exporting import export_csv
-from facho.web.admin.filters import word_filter
+from facho.web.admin.filters import recent_filter, word_filter
 from facho.web.words.colours import STATE_COLOURS
 
 
@@ -59,6 +60,7 @@ class ExecutionAdmin(OltRowsAdmin[Execution]):
     list_filter = (
         "state",
         "trigger",
+        recent_filter("slot", _("Slot"), by_the_clock=True),
         word_filter("why_late", _("reason for the delay"), DELAY_TEXTS),
         ("olt", AutocompleteSelectFilter),
     )
@@ -88,6 +90,9 @@ class ExecutionAdmin(OltRowsAdmin[Execution]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Execution]:
         rows = super().get_queryset(request)
         return rows.select_related("node__job", "node__olt").defer("node__olt__credentials")
+
+    def view_on_site(self, execution: Execution) -> str:
+        return reverse("execution", args=[execution.pk])
 
     state_badge = choice_badge("state", _("state"), STATE_COLOURS)
     failure = reason_column("error", _("error"))
@@ -145,6 +150,8 @@ def _abort_execution(execution_id: int) -> str:
 @admin.register(Attempt)
 class AttemptAdmin(ReadOnlyAdmin[Attempt]):
     list_display = ("execution", "number", "olt", "job", "started_at", "took", "failure", "worker")
+    # By the slot of the execution, which has an index.
+    list_filter = (recent_filter("execution__slot", _("Slot"), by_the_clock=True),)
     search_fields = ("=execution__id", "worker", "error")
     ordering = ("-id",)
     readonly_fields = ("olt", "job", "took", "failure")
@@ -153,6 +160,9 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         related = super().get_queryset(request).select_related("execution__olt", "execution__node__job")
         return related.defer("execution__olt__credentials")
+
+    def view_on_site(self, attempt: Attempt) -> str:
+        return reverse("execution", args=[attempt.execution_id])
 
     @display(description="OLT", ordering="execution__olt__name")
     def olt(self, attempt: Attempt) -> str:
@@ -168,10 +178,14 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 
 
 @admin.register(SkippedSlots)
-class SkippedSlotsAdmin(OltRowsAdmin[SkippedSlots]):
+class SkippedSlotsAdmin(OltFactsAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("olt", "first_slot")
-    list_filter = (word_filter("why", _("reason"), DELAY_TEXTS), ("olt", AutocompleteSelectFilter))
+    list_filter = (
+        recent_filter("last_slot", _("last slot"), by_the_clock=True),
+        word_filter("why", _("reason"), DELAY_TEXTS),
+        ("olt", AutocompleteSelectFilter),
+    )
     search_fields = ("olt__name", "node__job__name", "detail")
     readonly_fields = ("job", "reason", "more")
     fields = (("olt", "job"), ("first_slot", "last_slot"), ("count", "reason"), "more", "execution")
@@ -189,7 +203,7 @@ class SkippedSlotsAdmin(OltRowsAdmin[SkippedSlots]):
 
 
 @admin.register(ExecutionTotals)
-class ExecutionTotalsAdmin(OltRowsAdmin[ExecutionTotals]):
+class ExecutionTotalsAdmin(OltFactsAdmin[ExecutionTotals]):
     list_display = ("olt", "kind", "succeeded", "failed", "delayed", "retries", "requests", "timeouts")
     list_display_links = ("olt", "kind")
     list_filter = ("kind", ("olt", AutocompleteSelectFilter))

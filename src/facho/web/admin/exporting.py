@@ -1,41 +1,17 @@
-"""Export a list of the admin as CSV."""
+"""Export a list of the admin as CSV: what is selected, or the whole list as it is filtered."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import AsyncIterator, Iterator
-from typing import Any, Final
+from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.contrib import admin
-from django.core.handlers.asgi import ASGIRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.audit_actions import Action
-from facho.apps.access.audit_recording import note
-from facho.engine.upkeep.exports import find_export
-
-# Without a byte order mark, spreadsheets misread UTF-8.
-_BYTE_ORDER_MARK: Final = "\ufeff"
+from facho.web.components.csv_answer import csv_answer
 
 
 @admin.action(description=_("Export as CSV"), permissions=["view"])
 def export_csv(_admin: Any, request: HttpRequest, rows: QuerySet[Any]) -> StreamingHttpResponse:
-    name, export = find_export(rows.model)
-    note(Action.EXPORT, rows.model, None, name)
-    # Errors of the query must occur before the response has started.
-    rest = export.csv(rows)
-    pieces = itertools.chain([_BYTE_ORDER_MARK + next(rest)], rest)
-    # Under ASGI Django would read a synchronous iterator completely before it sends anything.
-    body: Any = _async_pieces(pieces) if isinstance(request, ASGIRequest) else pieces
-    answer = StreamingHttpResponse(body, content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return answer
-
-
-async def _async_pieces(pieces: Iterator[str]) -> AsyncIterator[str]:
-    take = sync_to_async(lambda: next(pieces, ""))
-    while piece := await take():
-        yield piece
+    return csv_answer(request, rows)

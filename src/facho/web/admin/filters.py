@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
@@ -88,3 +88,17 @@ def recent_filter(column: str, title: Any, *, by_the_clock: bool = False) -> typ
         "7d": (gettext_lazy("last 7 days"), within(timedelta(days=7))),
     }
     return choice_filter(column, title, dict([this_hour if by_the_clock else last_hour, *days.items()]))
+
+
+def suspended_filter(
+    suspended: Q, prepare: Callable[[QuerySet[Any]], QuerySet[Any]] = lambda rows: rows
+) -> type[admin.SimpleListFilter]:
+    """Return a filter by whether rows are suspended; `prepare` adds what the condition needs."""
+    return choice_filter(
+        "suspended",
+        gettext_lazy("suspended"),
+        {
+            "yes": (gettext_lazy("yes"), lambda rows: prepare(rows).filter(suspended)),
+            "no": (gettext_lazy("no"), lambda rows: prepare(rows).exclude(suspended)),
+        },
+    )

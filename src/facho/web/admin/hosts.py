@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from facho.apps.db.database import database_now
-from facho.apps.hosts.health import Health, health_of
+from facho.apps.hosts.health import Health, health_of, with_health
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
@@ -38,7 +38,7 @@ from facho.web.admin.columns import display, json_column
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
-from facho.web.admin.filters import values_filter
+from facho.web.admin.filters import suspended_filter, values_filter
 
 _V3_CONDITIONS = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
@@ -137,6 +137,10 @@ class OltAdmin(WithSuspension, SwitchableAdmin[Olt]):
     list_filter = (
         "enabled",
         "reachable",
+        suspended_filter(
+            Q(condition=Health.SUSPENDED),
+            lambda rows: with_health(olts_under_maintenance(database_now()), rows),
+        ),
         ("brand", RelatedDropdownFilter),
         values_filter("site", _("site")),
     )

@@ -24,10 +24,10 @@ else:
 
 
 class IntervalField(forms.CharField):
-    """An interval as `30s`, `5m` or `1h`; None if it is empty and not required."""
+    """An interval as `30s`, `5m`, `1h` or `15 min`; None if it is empty and not required."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"max_length": 12, "widget": UnfoldAdminTextInputWidget, **kwargs})
+        super().__init__(**{"max_length": 20, "widget": UnfoldAdminTextInputWidget, **kwargs})
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)

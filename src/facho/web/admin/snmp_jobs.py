@@ -33,6 +33,7 @@ from facho.web.admin.base import (
 )
 from facho.web.admin.columns import display
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import suspended_filter
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
 from facho.web.components.filters import moment
 from facho.web.server.refusals import Refused
@@ -245,7 +246,12 @@ class NodeAdmin(WithSuspension, SwitchableAdmin[SnmpJobHost]):
         "enabled",
     )
     list_display_links = ("olt", "job")
-    list_filter = ("enabled", ("job", AutocompleteSelectFilter), ("olt", AutocompleteSelectFilter))
+    list_filter = (
+        "enabled",
+        suspended_filter(~Q(suspended_reason="")),
+        ("job", AutocompleteSelectFilter),
+        ("olt", AutocompleteSelectFilter),
+    )
     search_fields = ("olt__name", "job__name")
     autocomplete_fields = ("job", "olt")
     actions = ("run_now", "enable", "disable", "detach", export_csv)

@@ -11,12 +11,12 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
-from django.views.defaults import server_error
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from facho.engine.commands.errors import CommandError
+from facho.web.access.error_pages import server_failed
 from facho.web.api.throttling import count_refusal
 from facho.web.server.query_limits import database_is_busy
 from facho.web.server.refusals import PROBLEM_TYPE, Refused, database_too_slow, render_refusal
@@ -73,7 +73,7 @@ def handle_server_error(request: HttpRequest) -> HttpResponse:
         log.warning("a query took too long and was cut", extra=cut)
         return render_refusal(request, database_too_slow())
     if not request.path.startswith("/api/"):
-        return server_error(request)
+        return server_failed(request)
     found = problem(HTTPStatus.INTERNAL_SERVER_ERROR, exceptions.APIException(_("internal server error")))
     return JsonResponse(found, status=HTTPStatus.INTERNAL_SERVER_ERROR, content_type=CONTENT_TYPE)
 

@@ -96,6 +96,8 @@ class LiveData:
     step: LoopStep
     coordinator: LoopStep
     pool: Pool
+    # Percentage of busy pollers above which they are saturated.
+    saturated_above: float
     queue: Queue
     running: tuple[HeldOlt, ...]
     counters: Counters
@@ -127,6 +129,7 @@ def read_live(now: datetime, config: Config) -> LiveData:
         step=scheduler,
         coordinator=coordinator,
         pool=pollers,
+        saturated_above=config.saturated_above,
         queue=executions.read_queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         running=running,
         counters=read_counters(now),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext
 
@@ -14,6 +14,7 @@ from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
+from facho.web.access.error_pages import NotFoundError
 from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.shared_part import SharedPart, answer_part
@@ -87,7 +88,7 @@ def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
 def _now(request: HttpRequest, olt_id: int) -> dict[str, Any]:
     board = read_olt_live(olt_id, database_now())
     if board is None:
-        raise Http404(gettext("No such OLT."))
+        raise NotFoundError(gettext("No such OLT."))
     may = request.user.has_perm
     return {
         "board": board,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext
 
@@ -16,6 +16,7 @@ from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.core.freshness import NOT_DELIVERING
+from facho.web.access.error_pages import NotFoundError
 from facho.web.components.page import page_for, render_page
 from facho.web.ports.data import DAYS, parse_port_query, read_port_page
 
@@ -37,7 +38,7 @@ def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
         return redirect("port", olt_id, row)
     there = onus_by_port([olt_id]).get(olt_id, {}).get(place)
     if there is None:
-        raise Http404(gettext("No such port."))
+        raise NotFoundError(gettext("No such port."))
     frame, slot, number = there.numbers[:3]
     return _page(request, PonPort(olt=olt, place=place, frame=frame, slot=slot, port=number))
 

@@ -131,7 +131,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
         lambda olt: events.PortOutageStarted(
             olt_id=olt, port="0/1/7", cause="fibre_cut", affected=60, onus=64
         ),
-        "caída del puerto 0/1/7 de north-1, corte de fibra: 60 de 64 ONUs sin conexión",
+        "caída del puerto 0/1/7 de north-1, corte de fibra: 60 de 64 ONUs fuera de línea",
     ),
     EventType.PORT_OUTAGE_ENDED: (
         lambda olt: events.PortOutageEnded(

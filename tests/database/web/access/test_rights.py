@@ -80,6 +80,7 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
             ),
         )
     },
+    "executions/<int:execution_id>/": ("/executions/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
     "onus/<int:onu_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
     "onus/<int:onu_id>/read/": (f"/onus/{NONE}read/", BUTTON),
     "onus/<int:onu_id>/reading/<int:execution_id>/": (f"/onus/{NONE}reading/1/", PART_NOT_THERE),
@@ -320,7 +321,7 @@ def routes(within: URLResolver, before: str = "") -> Iterator[tuple[str, URLPatt
 def routes_of_pages() -> set[str]:
     """Without those that every list of the admin has, and without what the description of the API has."""
     lists = {f"admin/{model.replace('.', '/')}/" for model in ADMIN}
-    parts = ("", "add/", "history/", "delete/", "change/")
+    parts = ("", "add/", "export/", "history/", "delete/", "change/")
     usual = {
         base + part for base in lists for part in (*parts, *(f"<path:object_id>/{each}" for each in parts))
     }

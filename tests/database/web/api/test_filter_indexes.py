@@ -33,11 +33,14 @@ NEARLY_ALL = {("onus", "presence", "present"), ("onus", "weak", "false")}
 # Looks for ids of its own, by its own indexes, and refuses what is too short.
 ELSEWHERE = {("onus", "q")}
 # Of these rows alone, and in the order of the list.
-OWN_INDEXES = ("USING INDEX onu_data_weak", "USING INDEX onu_data_absent")
+OWN_INDEXES = (
+    "USING INDEX onu_data_weak", "USING INDEX onu_data_absent", "USING INDEX quota_violations_acknowledged",
+    "USING INDEX quota_violations_open",
+)  # fmt: skip
 GIVEN = {
     "from": "2025-06-10T10:00:00Z", "until": "2025-06-10T11:00:00Z", "since": "2025-06-10T10:00:00Z",
     "late": "true", "weak": "true", "at_risk": "true", "run_now": "true", "everybody": "true",
-    "notified": "true", "presence": "absent", "frame": "1", "slot": "1", "port": "1",
+    "notified": "true", "acknowledged": "true", "presence": "absent", "frame": "1", "slot": "1", "port": "1",
 }  # fmt: skip
 
 
@@ -62,6 +65,8 @@ def questions() -> Iterator[tuple[str, dict[str, str]]]:
                 if other in ("from", "since"):
                     company["until"] = GIVEN["until"]
                 yield prefix, {name: value, **company}
+    # The ones still to be looked at are another part of the table than the others.
+    yield "violations", {"acknowledged": "false"}
 
 
 def _value(filters: Any, name: str) -> str:

@@ -68,7 +68,7 @@ def test_oids_are_given_in_numbers(admin: APIClient) -> None:
 
 
 def test_everything_that_is_wrong_is_said_at_once(admin: APIClient) -> None:
-    given = {"interval": "5 minutes", "kind": "guess", "olts": [7], "priority": 101, "task_type": "a b"}
+    given = {"interval": "5 fortnights", "kind": "guess", "olts": [7], "priority": 101, "task_type": "a b"}
     assert refused_at(admin.post(JOBS, given)).keys() == {
         "name", "brand", "interval", "kind", "olts", "priority", "task_type",
     }  # fmt: skip
@@ -104,6 +104,10 @@ def test_it_is_seen_before_it_is_saved(admin: APIClient) -> None:
     assert (faster["becomes_impossible"], faster["olts"][0]["at_risk"][0]["task_type"]) == (1, "get_state")
     previewed = admin.patch(f"{JOBS}{job.id}/?preview", {"interval": "30s"}).json()["olts"][0]
     assert previewed["minutes_after"] == faster["olts"][0]["minutes_after"] > 60
+    node = node_of("state", "north")
+    previewed = admin.patch(f"/api/v1/nodes/{node.id}/?preview=true", {"interval": "30 s"}).json()["olts"][0]
+    assert previewed["minutes_after"] == faster["olts"][0]["minutes_after"]
+    assert node_of("state", "north").interval_s is None
     job.refresh_from_db()
     assert job.interval_s == 300
 

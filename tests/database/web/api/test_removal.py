@@ -137,7 +137,11 @@ def test_an_operator_has_seen_a_violation_and_the_first_one_stays() -> None:
     fill(1)
     path = f"/api/v1/violations/{QuotaViolation.objects.get().id}/"
     assert asking(Role.VIEWER).post(f"{path}acknowledge/").status_code == 403
+    violations = path.removesuffix("/").rpartition("/")[0]
+    open_ones, done = f"{violations}/?acknowledged=false", f"{violations}/?acknowledged=true"
+    assert [len(asking(Role.VIEWER).get(each).json()["results"]) for each in (open_ones, done)] == [1, 0]
     assert asking(Role.OPERATOR).post(f"{path}acknowledge/").status_code == 204
+    assert [len(asking(Role.VIEWER).get(each).json()["results"]) for each in (open_ones, done)] == [0, 1]
     seen = asking(Role.VIEWER).get(path).json()
     assert seen["acknowledged_by"].startswith("operator")
     asking(Role.ADMINISTRATOR).post(f"{path}acknowledge/")

@@ -129,7 +129,7 @@ def test_a_bar_leads_to_its_execution_and_a_reading_is_called_by_its_onu(client:
     Execution.objects.filter(id=runs[0]).update(node=None, onu=onu)
     client.force_login(person(Role.VIEWER))
     shown = client.get("/coordinator/dashboard/timeline/?text=sur").content.decode()
-    link = r'href="/admin/executions/execution/(\d+)/change/" aria-label="([^,]+),.*?tabindex="(.*?)"'
+    link = r'href="/executions/(\d+)/" aria-label="([^,]+),.*?tabindex="(.*?)"'
     # Of a lane the keyboard reaches the last one, and the others from there.
     assert re.findall(link, shown) == [(str(runs[0]), "ONU HWTC0A0B0C0D", "-1"), (str(runs[1]), "state", "0")]
 

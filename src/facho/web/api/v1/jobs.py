@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.db.models import Count, QuerySet
 from django_filters import rest_framework as filters
-from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -21,7 +21,7 @@ from facho.engine.commands.what_if import Change, change_of
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, no_content, show_replanned
 from facho.web.api.input import Given, Interval, RowNames, read_input
 from facho.web.api.v1.job_input import JobChange, JobGiven, job_changes, new_job
-from facho.web.api.v1.what_if import PREVIEW, WhatIfSerializer, show_what_if, wants_preview
+from facho.web.api.v1.what_if import PREVIEW, WhatIfSerializer, or_what_if, show_what_if, wants_preview
 
 
 class JobSerializer(serializers.ModelSerializer[SnmpJob]):
@@ -52,15 +52,6 @@ class JobFilter(filters.FilterSet):
     class Meta:
         model = SnmpJob
         fields = ("name", "brand", "kind", "task_type", "master", "enabled")
-
-
-def _or_what_if(answer: type[serializers.Serializer[Any]]) -> PolymorphicProxySerializer:
-    """Return the description of an answer that a preview replaces."""
-    return PolymorphicProxySerializer(
-        component_name=f"{answer.__name__.removesuffix('Serializer')}OrWhatIf",
-        serializers=[answer, WhatIfSerializer],
-        resource_type_field_name=None,
-    )
 
 
 class OltsGiven(Given):
@@ -103,7 +94,7 @@ class Jobs(ReadOnlyRows[SnmpJob]):
     @extend_schema(
         request=JobChange,
         parameters=[PREVIEW],
-        responses={status.HTTP_200_OK: _or_what_if(JobSerializer)},
+        responses={status.HTTP_200_OK: or_what_if(JobSerializer)},
     )
     def partial_update(self, request: Request, **_: Any) -> Response:
         """Change the given fields. With a new interval the next run is one interval from now."""
@@ -140,7 +131,7 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         copy = jobs.duplicate_job(self.get_object().name, read_input(CopyGiven, request)["name"])
         return self.show_created(request, copy.pk)
 
-    @extend_schema(request=OltsGiven, parameters=[PREVIEW], responses=_or_what_if(ReplannedSerializer))
+    @extend_schema(request=OltsGiven, parameters=[PREVIEW], responses=or_what_if(ReplannedSerializer))
     @action(methods=["post"], detail=True)
     def attach(self, request: Request, **_: Any) -> Response:
         """Attach a job to OLTs. Nodes that exist already keep their slots."""

@@ -16,8 +16,10 @@ from facho.apps.db.database import database_now
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands import nodes, runs
 from facho.engine.commands.nodes import KEEP, NodeChanges
+from facho.engine.commands.what_if import Change
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, Rows, show_replanned
 from facho.web.api.input import Given, Interval, read_input
+from facho.web.api.v1.what_if import PREVIEW, or_what_if, show_what_if, wants_preview
 
 
 class NodeSerializer(serializers.ModelSerializer[SnmpJobHost]):
@@ -84,12 +86,17 @@ class Nodes(ReadOnlyRows[SnmpJobHost], RunNow):
     filterset_class = NodeFilter
     orderings: ClassVar = ("id", "next_run_at", "last_run_at", "olt__name", "job__name")
 
-    @extend_schema(request=NodeChange, responses=NodeSerializer)
+    @extend_schema(
+        request=NodeChange, parameters=[PREVIEW], responses={status.HTTP_200_OK: or_what_if(NodeSerializer)}
+    )
     def partial_update(self, request: Request, **_: Any) -> Response:
         """Change the given fields. With a new interval the next run is one interval from now."""
         node = self.get_object()
         given = read_input(NodeChange, request, partial=True)
         wanted = NodeChanges(given.get("interval", KEEP), given.get("priority", KEEP), given.get("enabled"))
+        if wants_preview(request):
+            change = Change(lambda draft: draft.update_node(node.id, wanted), {node.olt_id: node.olt.name})
+            return show_what_if(request, change)
         nodes.update_node(node.id, wanted, database_now())
         return self.show_row(node.pk)
 

@@ -76,10 +76,15 @@ class ViolationFilter(OfOlt):
     by_time = "created_at"
     severity = OneOf(ViolationSeverity.values)
     notified = TrueOrFalse(method="is_notified")
+    acknowledged = TrueOrFalse(method="is_acknowledged")
 
     def is_notified(self, rows: Any, _name: str, wanted: bool) -> Any:
         # SQLite uses no index for the SQL that Django writes for a boolean.
         return rows.filter(notified__in=[wanted])
+
+    def is_acknowledged(self, rows: Any, _name: str, wanted: bool) -> Any:
+        # In the words of the partial indexes: SQLite uses none for a negation.
+        return rows.filter(acknowledged_at__isnull=not wanted)
 
 
 class Violations(ReadOnlyRows[QuotaViolation]):

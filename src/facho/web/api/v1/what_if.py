@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -87,6 +87,15 @@ class WhatIfs(ViewSet):
         given = read_input(WhatIfGiven, request)
         job = new_job(given["new_job"]) if "new_job" in given else given["job"].name
         return show_what_if(request, change_of(job, given.get("olts", ()), given.get("interval")))
+
+
+def or_what_if(answer: type[serializers.Serializer[Any]]) -> PolymorphicProxySerializer:
+    """Return the description of an answer that a preview replaces."""
+    return PolymorphicProxySerializer(
+        component_name=f"{answer.__name__.removesuffix('Serializer')}OrWhatIf",
+        serializers=[answer, WhatIfSerializer],
+        resource_type_field_name=None,
+    )
 
 
 def wants_preview(request: Request) -> bool:
