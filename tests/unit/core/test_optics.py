@@ -1,6 +1,16 @@
 import pytest
 
-from facho.core.optics import FEWEST_HOURS, Limits, baseline_of, judge_power, optical_change
+from facho.core.optics import (
+    FEWEST_HOURS,
+    Limits,
+    baseline_of,
+    has_weak_power,
+    is_below,
+    judge_power,
+    middle_half,
+    optical_change,
+    power_difference,
+)
 
 
 def turns(powers: list[float], usual: float | None = None) -> list[str]:

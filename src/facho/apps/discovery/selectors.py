@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
@@ -219,7 +219,7 @@ def last_online(onus: Iterable[Onu], collected: datetime | None) -> dict[int, da
 
 def weak_since(onu: Onu) -> datetime | None:
     """Return since when an ONU has been weak without recovering; None unless it is weak."""
-    if not has_weak_power(onu.optical_state):
+    if not is_weak(onu):
         return None
     kinds = (EventKind.WEAK, EventKind.FALLING, EventKind.RECOVERED)
     since = None
@@ -303,7 +303,8 @@ def onus_in_order(ids: Sequence[int]) -> list[Onu]:
 def weakest_ids(where: Where, most: int = _MAX_RANKED) -> list[int]:
     """Return the ids of the ONUs with the least power at the ONU, else at the OLT."""
     # Tens of thousands may be sorted: only their ids, and the rest is read of the first ones.
-    return list(_ranked_by_power(where).order_by("power", "id").values_list("id", flat=True)[:most])
+    weakest_first = (F("power").asc(nulls_last=True), "id")
+    return list(_ranked_by_power(where).order_by(*weakest_first).values_list("id", flat=True)[:most])
 
 
 def count_by_power(where: Where) -> int:
@@ -312,17 +313,17 @@ def count_by_power(where: Where) -> int:
 
 
 def _ranked_by_power(where: Where) -> QuerySet[Any]:
-    """Return the ONUs with a known power.
+    """Return the weak ONUs everywhere or at a site, and those with a known power of an OLT or a port.
 
-    Everywhere, or at a site, only those that are flagged as weak or fallen: they have an index. Power itself
-    has none, because it would be written with every collection.
+    The weak ones have an index. Power itself has none, because it would be written with every collection.
     """
     onus = Onu.objects.filter(presence=Presence.PRESENT, **_olt_condition(where))
+    onus = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm"))
     if where.olt_id is None:
-        onus = weak_onus(onus)
-    elif where.port:
+        return weak_onus(onus)
+    if where.port:
         onus = onus.filter(_port_condition(where.port))
-    return onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm")).filter(power__isnull=False)
+    return onus.filter(Q(power__isnull=False) | WEAK)
 
 
 class OfflineCount(NamedTuple):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
 from facho.apps.db.database import database_now
-from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, Optics, PortOutage, UnreadableRows
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import (
     interface_of,
@@ -35,7 +35,15 @@ from facho.web.words.states import CAUSE_CHOICES, DOWN_CAUSES, ONU_STATUSES, onu
 _DUPLICATE_FILTER = choice_filter(
     "duplicate", _("duplicate serial"), {"yes": (_("at two places on one OLT"), with_duplicate_serial)}
 )
-_WEAK_FILTER = choice_filter("weak", _("Weak ONUs"), {"yes": (_("weak or fallen power"), weak_onus)})
+_WEAK_FILTER = choice_filter(
+    "weak",
+    _("Weak ONUs"),
+    {
+        "yes": (_("weak or fallen power"), weak_onus),
+        "limit": (Optics.WEAK.label, lambda onus: weak_onus(onus).filter(optical_state=Optics.WEAK)),
+        "fallen": (Optics.FALLING.label, lambda onus: weak_onus(onus).filter(optical_state=Optics.FALLING)),
+    },
+)
 _OPEN_FILTER = choice_filter(
     "open",
     pgettext_lazy("outages", "open"),
@@ -74,7 +82,6 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         list_filter("cause", _("cause"), lambda _model: CAUSE_CHOICES.items(), onus_down_by, DropdownFilter),
         _WEAK_FILTER,
         "presence",
-        "optical_state",
         _DUPLICATE_FILTER,
         ("olt", AutocompleteSelectFilter),
     )

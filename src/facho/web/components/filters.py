@@ -19,7 +19,7 @@ from django.utils.translation import ngettext, pgettext
 from facho.apps import localized_numbers
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
-from facho.apps.discovery.selectors import interface_of
+from facho.apps.discovery.selectors import interface_of, is_weak
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
 from facho.apps.executions.delay_texts import DELAY_TEXTS
@@ -155,6 +155,7 @@ def interface(onu: Onu) -> str:
 
 
 register.filter("onu_cause", states.onu_cause_name)
+register.filter(is_weak)
 
 
 register.simple_tag(ages.onu_badge)

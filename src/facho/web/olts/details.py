@@ -120,10 +120,12 @@ def _port_summaries(olt_id: int) -> Iterator[PortSummary]:
 
 
 def _count_powers(olt_id: int) -> dict[str, tuple[int, int]]:
-    """Return by port the number of ONUs with known power, and how many of them are weak."""
+    """Return by port the number of ONUs whose power is or was known, and how many of them are weak."""
     onus = Onu.objects.filter(olt=olt_id, presence=Presence.PRESENT, port__isnull=False)
     rows = onus.annotate(power=POWER).order_by().values_list("frame", "slot", "port")
-    counted = rows.annotate(measured=Count("power"), weak=Count("id", filter=WEAK))
+    counted = rows.annotate(
+        measured=Count("id", filter=Q(power__isnull=False) | WEAK), weak=Count("id", filter=WEAK)
+    )
     return {str(Key(*place)): (measured, below) for *place, measured, below in counted}
 
 

@@ -13,13 +13,21 @@ from django.utils.translation import gettext as _
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
-from facho.apps.discovery.onu_events import port_of
-from facho.apps.discovery.selectors import events_of, interface_of, last_online, onus_collected_at, weak_since
+from facho.apps.discovery.onu_events import POWERS, port_of
+from facho.apps.discovery.selectors import (
+    events_of,
+    interface_of,
+    is_weak,
+    last_online,
+    onus_collected_at,
+    weak_since,
+)
 from facho.apps.history.selectors import Series, onu_series
 from facho.apps.localized_numbers import number
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
-from facho.core.optics import is_below, middle_half, power_difference
+from facho.core.freshness import is_stale
+from facho.core.optics import OpticalState, is_below, middle_half, power_difference
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
     ABSENT,
@@ -58,12 +66,18 @@ class Neighbours:
     olt_median_dbm: float | None = None
 
 
-class OltSide(NamedTuple):
-    """The power of an ONU as the OLT measures it."""
+class PowerEnd(NamedTuple):
+    """The power at one end of the fibre, and how it is judged."""
 
-    weak: bool
+    dbm: float | None
+    judged: OpticalState
+    # Since when it has been weak or fallen, if that is stored.
+    since: datetime | None
     # Against the median of its neighbours.
     difference_db: float | None
+    usual_dbm: float | None
+    collected: datetime | None
+    every: timedelta | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +108,8 @@ class OnuPage:
     # How often each fact is collected.
     intervals: Mapping[str, timedelta]
     neighbours: Neighbours
-    # Its power against the median of its neighbours.
-    difference_db: float | None
-    olt_side: OltSide
-    weak_since: datetime | None
+    at_onu: PowerEnd
+    at_olt: PowerEnd
     last_online: datetime | None
     band: StateBand
     power: Chart
@@ -117,6 +129,7 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
     every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
     intervals = {fact: length for fact in collected if (length := every.of(fact)) is not None}
     neighbours = _read_neighbours(onu)
+    at_onu, at_olt = _judge_ends(onu, neighbours, collected, intervals, config)
     return OnuPage(
         onu=onu,
         now=now,
@@ -127,11 +140,10 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         collected=collected,
         intervals=intervals,
         neighbours=neighbours,
-        difference_db=power_difference(onu.onu_rx_dbm, neighbours.median_dbm),
-        olt_side=_judge_olt_side(onu, neighbours, config),
-        weak_since=weak_since(onu),
+        at_onu=at_onu,
+        at_olt=at_olt,
         last_online=last_online([onu], collected.get("state")).get(onu.id),
-        band=_read_band(onu, period, collected.get("state")),
+        band=_read_band(onu, period, _states_known_until(collected, intervals, now)),
         power=_power_chart(series, period, events, neighbours, config),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
@@ -174,20 +186,65 @@ def _median(powers: Sequence[float]) -> float | None:
     return median(powers) if powers else None
 
 
-def _judge_olt_side(onu: Onu, neighbours: Neighbours, config: Config) -> OltSide:
-    weak = (
-        onu.state == "online" and onu.olt_rx_dbm is not None and is_below(onu.olt_rx_dbm, config.optical_weak)
-    )
-    return OltSide(weak, power_difference(onu.olt_rx_dbm, neighbours.olt_median_dbm))
+def _judge_ends(
+    onu: Onu,
+    neighbours: Neighbours,
+    collected: Mapping[str, datetime],
+    intervals: Mapping[str, timedelta],
+    config: Config,
+) -> list[PowerEnd]:
+    """Judge the power at the ONU and at the OLT: one by collections, the other against the limit."""
+    medians = (neighbours.median_dbm, neighbours.olt_median_dbm)
+    stored = _judged_power(onu)
+    since = weak_since(onu)
+    return [
+        PowerEnd(
+            dbm=getattr(onu, fact),
+            judged=_stored_judgement(onu) if fact == stored else _judge_by_limit(onu, fact, config),
+            since=since if fact == stored else None,
+            difference_db=power_difference(getattr(onu, fact), others),
+            usual_dbm=onu.rx_usual_dbm if fact == onu.rx_usual_of else None,
+            collected=collected.get(fact),
+            every=intervals.get(fact),
+        )
+        for fact, others in zip(POWERS, medians, strict=True)
+    ]
 
 
-def _read_band(onu: Onu, period: Period, collected: datetime | None) -> StateBand:
+def _judged_power(onu: Onu) -> str:
+    """Return the power that collections judge: that of its baseline, else the first that it has."""
+    known = (fact for fact in POWERS if getattr(onu, fact) is not None)
+    return onu.rx_usual_of or next(known, POWERS[0])
+
+
+def _stored_judgement(onu: Onu) -> OpticalState:
+    return OpticalState(onu.optical_state) if is_weak(onu) else OpticalState.WELL
+
+
+def _judge_by_limit(onu: Onu, fact: str, config: Config) -> OpticalState:
+    power = getattr(onu, fact)
+    if onu.state != "online" or power is None or not is_below(power, config.optical_weak):
+        return OpticalState.WELL
+    return OpticalState.WEAK
+
+
+def _states_known_until(
+    collected: Mapping[str, datetime], intervals: Mapping[str, timedelta], now: datetime
+) -> datetime | None:
+    """Return until when states are known; None for until now: the next collection is not overdue."""
+    at, every = collected.get("state"), intervals.get("state")
+    if at is None or (every is not None and not is_stale(at, every, now)):
+        return None
+    return at
+
+
+def _read_band(onu: Onu, period: Period, known_until: datetime | None) -> StateBand:
     """Build the band of a period; the last change before it tells the state at its start."""
     rows = OnuEvent.objects.filter(onu=onu, kind__in=CHANGE_KINDS).values_list("at", "kind", "cause")
     latest = [StateChange(*row) for row in rows.order_by("-at", "-id")[:_MOST_CHANGES]]
     earlier = [change for change in latest if change.at < period.start][:1]
     changes = [*(change for change in latest if change.at >= period.start), *earlier]
-    stretches = build_band(changes[::-1], _current_state(onu), onu.first_seen, period, collected)
+    stretches = build_band(changes[::-1], _current_state(onu), onu.first_seen, period, known_until)
     length = (period.end - period.start).total_seconds()
     known = timedelta(seconds=round(length * known_width(stretches) / 100))
     return StateBand(stretches, state_share(stretches, ONLINE), known)

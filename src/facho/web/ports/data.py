@@ -53,7 +53,10 @@ def parse_port_query(given: Mapping[str, str]) -> PortQuery:
 
 @dataclass(frozen=True, slots=True)
 class PowerHistogram:
-    """The ONUs by power; `cut` is the position of the limit in percent from the left."""
+    """The ONUs by power; `cut` is the position of the limit in percent from the left.
+
+    A weak one stays measured while it is offline and has no power.
+    """
 
     bars: Sequence[Bar]
     cut: float | None
@@ -84,6 +87,7 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
     shown = Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page)
     weak = sum(has_weak_power(judged) for _state, _power, judged in rows)
     powers = [power for _state, power, _judged in rows if power is not None]
+    judged = sum(power is not None or has_weak_power(state) for _state, power, state in rows)
     return PortPage(
         now=now,
         port=port,
@@ -91,7 +95,7 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         last_online=last_online(list(shown), onus_collected_at(port.olt_id).get("state")),
         known=len(rows),
         online=sum(state == "online" for state, _power, _judged in rows),
-        light=_power_histogram(powers, weak, config.optical_weak),
+        light=_power_histogram(powers, judged, weak, config.optical_weak),
         charts=_charts(port, query.days, now),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
@@ -114,9 +118,9 @@ def _sort_onus(onus: QuerySet[Any], sort: str) -> QuerySet[Any]:
     return onus.order_by(OrderBy(F(column), descending=sort.startswith("-"), nulls_last=True), *place)
 
 
-def _power_histogram(powers: Sequence[float], weak: int, limit: float) -> PowerHistogram:
+def _power_histogram(powers: Sequence[float], judged: int, weak: int, limit: float) -> PowerHistogram:
     bars = histogram(powers, _STEP_DB, weak_below=limit)
-    return PowerHistogram(bars, _limit_position(powers, len(bars), limit), len(powers), weak)
+    return PowerHistogram(bars, _limit_position(powers, len(bars), limit), judged, weak)
 
 
 def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | None:

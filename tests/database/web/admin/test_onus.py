@@ -80,7 +80,7 @@ def test_onus_are_searched_by_any_part_of_their_serial(admin_client: Client) -> 
 
 
 def test_onus_are_filtered_by_state_cause_and_power(admin_client: Client) -> None:
-    now, olt = database_now(), an_olt("filtros")
+    now, olt = timezone.now(), an_olt("filtros")
     for serial, state, optics in (
         ("HWTCAAAA0001", "los", ""),
         ("HWTCAAAA0002", "power_off", "weak"),

@@ -95,8 +95,8 @@ def test_its_power_is_compared_with_its_neighbours_at_both_ends() -> None:
     for number in range(2, 6):
         make(olt, number, onu_rx_dbm=-20.0 - number, olt_rx_dbm=-24.0)
     page = read_onu_page(onu, 1, at("12:00"), Config())
-    assert (page.neighbours.median_dbm, page.difference_db) == (-23.5, -2.0)
-    assert page.olt_side == (True, -4.5)
+    assert (page.neighbours.median_dbm, page.at_onu.difference_db) == (-23.5, -2.0)
+    assert (page.at_olt.judged, page.at_olt.difference_db) == ("weak", -4.5)
     assert page.neighbours.middle_dbm == (-24.25, -22.75)
     # Without values of its own there is nothing to compare them with.
     assert page.power.is_empty
@@ -105,7 +105,7 @@ def test_its_power_is_compared_with_its_neighbours_at_both_ends() -> None:
     assert band.height > 0
     Onu.objects.filter(id=onu.id).update(state="los")
     onu.refresh_from_db()
-    assert not read_onu_page(onu, 1, at("12:00"), Config()).olt_side.weak
+    assert not read_onu_page(onu, 1, at("12:00"), Config()).at_olt.judged
 
 
 def test_it_is_weak_since_it_last_was_well() -> None:
@@ -118,6 +118,22 @@ def test_it_is_weak_since_it_last_was_well() -> None:
     assert weak_since(onu) == at("09:00")
     onu.optical_state = ""
     assert weak_since(onu) is None
+
+
+def test_the_judgement_of_collections_is_shown_at_the_end_that_they_judge() -> None:
+    olt = an_olt()
+    judged = {"optical_state": "falling", "olt_rx_dbm": -25.0}
+    for number, (columns, at_onu, at_olt) in enumerate(
+        (
+            ({"onu_rx_dbm": -26.0}, "falling", ""),
+            ({"onu_rx_dbm": -26.0, "rx_usual_of": "olt_rx_dbm", "rx_usual_dbm": -20.0}, "", "falling"),
+            ({}, "", "falling"),
+            ({"presence": "absent"}, "", ""),
+        )
+    ):
+        onu = make(olt, number, **judged, **columns)
+        page = read_onu_page(onu, 1, at("12:00"), Config())
+        assert (page.at_onu.judged, page.at_olt.judged) == (at_onu, at_olt), columns
 
 
 def test_it_was_last_online_when_it_went_offline_or_at_the_last_collection() -> None:
@@ -133,8 +149,9 @@ def test_after_the_last_collection_its_state_is_unknown() -> None:
     onu = make(an_olt())
     note_collected(onu.olt_id, ["state"], at("11:00"))
     band = read_onu_page(onu, 6, at("12:00"), Config()).band
-    assert [each.state for each in band.stretches] == ["unknown", "online", "unknown"]
-    assert (band.online_percent, band.known) == (pytest.approx(100.0), timedelta(hours=3))
+    assert [each.state for each in band.stretches] == ["online", "unknown"]
+    assert band.online_percent == pytest.approx(100.0)
+    assert band.known == timedelta(hours=3)
 
 
 @pytest.mark.parametrize(
@@ -154,15 +171,16 @@ def test_its_period_is_given_in_hours_or_in_days(viewer: Client, query: str, hou
     assert viewer.get(f"/onus/{onu.id}/?{query}").context["page"].hours == hours
 
 
-def test_a_cause_is_shown_of_an_onu_that_is_offline_and_else_as_the_last_one(viewer: Client) -> None:
+def test_a_cause_is_shown_beside_the_state_only_of_an_onu_that_is_offline(viewer: Client) -> None:
     olt, english = an_olt(), {"Accept-Language": "en"}
     online = make(olt, 1, down_cause="los")
     offline = make(olt, 2, state="los")
     shown = strip_tags(viewer.get(f"/onus/{online.id}/", headers=english).content.decode())
-    assert "last cause: no light" in shown
+    assert "no light" not in shown.partition("Power at the ONU")[0]
+    assert "Cause of its last outage\n                    no light" in shown
     shown = viewer.get(f"/onus/{offline.id}/", headers=english).content.decode()
     assert "offline</span> <small>no light</small>" in shown
-    assert "last cause" not in shown
+    assert "last outage" not in shown
 
 
 def test_the_worst_tell_of_how_many_they_are_the_first(viewer: Client) -> None:
@@ -170,9 +188,10 @@ def test_the_worst_tell_of_how_many_they_are_the_first(viewer: Client) -> None:
     for number in range(52):
         make(olt, number, onu_rx_dbm=-28.0, optical_state="weak")
     make(olt, 90, onu_rx_dbm=-28.0, optical_state="weak", presence="absent")
+    make(olt, 91, state="los", optical_state="weak")
     page = viewer.get("/onus/worst/", headers={"Accept-Language": "en"}).content.decode()
-    assert "50 of 52" in page
-    assert weak_onus(Onu.objects.all()).count() == 52
+    assert "50 of 53" in page
+    assert weak_onus(Onu.objects.all()).count() == 53
 
 
 def test_hostile_names_are_texts(viewer: Client) -> None:
