@@ -120,20 +120,21 @@ def test_it_is_weak_since_it_last_was_well() -> None:
     assert weak_since(onu) is None
 
 
-def test_the_judgement_of_collections_is_shown_at_the_end_that_they_judge() -> None:
-    olt = an_olt()
-    judged = {"optical_state": "falling", "olt_rx_dbm": -25.0}
-    for number, (columns, at_onu, at_olt) in enumerate(
-        (
-            ({"onu_rx_dbm": -26.0}, "falling", ""),
-            ({"onu_rx_dbm": -26.0, "rx_usual_of": "olt_rx_dbm", "rx_usual_dbm": -20.0}, "", "falling"),
-            ({}, "", "falling"),
-            ({"presence": "absent"}, "", ""),
-        )
-    ):
-        onu = make(olt, number, **judged, **columns)
-        page = read_onu_page(onu, 1, at("12:00"), Config())
-        assert (page.at_onu.judged, page.at_olt.judged) == (at_onu, at_olt), columns
+@pytest.mark.parametrize(
+    ("columns", "at_onu", "at_olt"),
+    [
+        ({"onu_rx_dbm": -26.0}, "falling", ""),
+        ({"onu_rx_dbm": -26.0, "rx_usual_of": "olt_rx_dbm", "rx_usual_dbm": -20.0}, "", "falling"),
+        ({}, "", "falling"),
+        ({"presence": "absent"}, "", ""),
+    ],
+)
+def test_the_judgement_of_collections_is_shown_at_the_end_that_they_judge(
+    columns: dict[str, Any], at_onu: str, at_olt: str
+) -> None:
+    onu = make(an_olt(), optical_state="falling", olt_rx_dbm=-25.0, **columns)
+    page = read_onu_page(onu, 1, at("12:00"), Config())
+    assert (page.at_onu.judged, page.at_olt.judged) == (at_onu, at_olt)
 
 
 def test_it_was_last_online_when_it_went_offline_or_at_the_last_collection() -> None:
