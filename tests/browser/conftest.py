@@ -91,6 +91,9 @@ class Visit:
     def is_wider_than_the_window(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
+    def is_higher_than_the_window(self) -> bool:
+        return bool(self.page.evaluate("document.documentElement.scrollHeight > window.innerHeight"))
+
     def shoot(self, name: str) -> None:
         if self.site.shots is not None:
             self.page.screenshot(path=self.site.shots / f"{name}.png", full_page=True)

@@ -56,16 +56,26 @@ def test_the_dashboard_reads_well(
     expect(page.locator(".fd-lane").first).to_be_visible()
     visitor.shoot(shot("dashboard", language, viewport, dark))
     assert not visitor.is_wider_than_the_window()
+    if viewport == DESKTOP:
+        assert not visitor.is_higher_than_the_window()
+        assert page.locator("#nav-sidebar-apps").evaluate("menu => menu.scrollHeight <= menu.clientHeight")
     assert not visitor.complaints
 
 
-def test_a_wall_shows_it_without_a_frame(visit: Visiting) -> None:
-    visitor = visit("viewer", viewport={"width": 1920, "height": 1080})
-    page = visitor.go("/coordinator/dashboard/?wall=1")
+@pytest.mark.parametrize("viewport", [{"width": 1920, "height": 1080}, {"width": 1440, "height": 900}])
+def test_a_wall_fills_one_screen_without_a_frame(visit: Visiting, viewport: dict[str, int]) -> None:
+    visitor = visit("viewer", language="es", viewport=viewport)
+    page = visitor.go("/coordinator/dashboard/")
+    page.get_by_role("link", name="Pantalla mural").click()
     expect(page.locator(".fd-lane").first).to_be_visible()
     expect(page.locator("nav").first).to_be_hidden()
-    visitor.shoot("wall")
+    clock = page.locator(".fd-clock")
+    # It ticks.
+    expect(clock).not_to_have_text(clock.inner_text())
+    expect(page.locator(".fd-wall-head small")).to_have_text("UTC")
+    visitor.shoot(f"wall-{viewport['width']}")
     assert not visitor.is_wider_than_the_window()
+    assert not visitor.is_higher_than_the_window()
     assert not visitor.complaints
 
 

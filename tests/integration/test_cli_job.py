@@ -68,6 +68,22 @@ def test_a_job_is_made_attached_changed_and_run(facho: OwnFacho) -> None:
     assert facho.told("job", "attach", "state", "--all")["attached"] == ["olt-h"]
 
 
+def test_the_target_of_a_job_decides_its_olts(facho: OwnFacho) -> None:
+    facho.does("job", "add", "serials", "--kind", "table", "--fact", "serial", "--interval", "1h", "--all")
+    shown = facho.told("job", "show", "serials")
+    assert (shown["target"], [node["olt"] for node in shown["nodes"]]) == ("all", ["olt-h", "olt-z"])
+    file = facho.home / "north.csv"
+    file.write_text("name,address,brand,community,site\nolt-n,10.0.0.3,zte,c,North\n")
+    facho.does("olt", "import", str(file), "--no-test")
+    added = facho.told("job", "show", "serials")["nodes"]
+    assert [node["olt"] for node in added] == ["olt-h", "olt-n", "olt-z"]
+    there = facho.told("job", "target", "serials", "--site", "North")
+    assert (there["target"], [node["olt"] for node in there["nodes"]]) == ("site North", ["olt-n"])
+    kept = facho.told("job", "target", "serials", "--selection")
+    assert (kept["target"], [node["olt"] for node in kept["nodes"]]) == ("selection", ["olt-n"])
+    assert "give one of --all, --site and --selection" in facho.refuses("job", "target", "serials")
+
+
 def test_a_job_for_every_brand_runs_after_another(facho: OwnFacho) -> None:
     every = ("--interval", "1h", "--all")
     facho.does("job", "add", "discovery", "--kind", "discovery", *every)
@@ -103,7 +119,7 @@ def test_a_job_for_every_brand_runs_after_another(facho: OwnFacho) -> None:
         ),
         ([*STATE, "--after", "nothing"], "--after: there is no job named 'nothing'"),
         ([*STATE, "--priority", "0"], "--priority: 0 is not between 1 and 100"),
-        ([*STATE, "--all", "--olt", "olt-h"], "give either --olt or --all"),
+        ([*STATE, "--all", "--olt", "olt-h"], "give one of --olt, --all and --site"),
     ],
 )
 def test_bad_input_is_a_sentence_at_its_place_and_nothing_is_saved(

@@ -84,8 +84,8 @@ def test_an_engine_that_stands_still_is_an_error(facho: OwnFacho) -> None:
 
 def test_it_finds_what_is_wrong_with_olts_keys_and_executions(facho: OwnFacho) -> None:
     engine_was_here(facho)
-    for name in ("olt-1", "olt-2", "olt-3"):
-        facho.does("olt", "add", name, "10.0.0.1", "--brand", "zte", "--no-test")
+    for number in (1, 2, 3):
+        facho.does("olt", "add", f"olt-{number}", f"10.0.0.{number}", "--brand", "zte", "--no-test")
     job = ("--kind", "get", "--fact", "state", "--interval", "5m", "--olt", "olt-1")
     facho.does("job", "add", "state", *job)
     facho.does("job", "run", "state", "--olt", "olt-1")

@@ -32,7 +32,14 @@ class Group(NamedTuple):
 
 
 GROUPS: Final = (
-    Group("", (Entry(_("Dashboard"), "monitoring", "dashboard"),)),
+    Group(
+        "",
+        (
+            Entry(_("Dashboard"), "monitoring", "dashboard"),
+            Entry(_("Wall screen"), "tv", "wall"),
+            Entry(_("Add an OLT"), "add_circle", "start", "hosts.add_olt"),
+        ),
+    ),
     Group(
         pgettext_lazy("sidebar", "Monitor"),
         (
@@ -61,7 +68,6 @@ GROUPS: Final = (
     Group(
         pgettext_lazy("sidebar", "Configuration"),
         (
-            Entry(_("Add an OLT"), "add_circle", "start", "hosts.add_olt"),
             Entry(_("OLT settings"), "tune", "hosts.olt"),
             Entry(_("SNMP jobs"), "assignment", "snmp_jobs.snmpjob"),
             Entry(_("Nodes"), "hub", "snmp_jobs.snmpjobhost"),
@@ -70,6 +76,7 @@ GROUPS: Final = (
             Entry(_("notification channels"), "send", "notifications.notificationchannel"),
             Entry(_("notification deliveries"), "outbox", "notifications.notificationdelivery"),
         ),
+        is_collapsed=True,
     ),
     Group(
         _("Catalogue"),

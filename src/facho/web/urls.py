@@ -22,6 +22,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("banner/", banner, name="banner"),
     path("banner/olts/<int:olt_id>/", banner, name="olt-banner"),
+    path("coordinator/wall/", dashboard.wall, name="wall"),
     path("coordinator/dashboard/live/", dashboard.live_part, name="dashboard-live"),
     path("coordinator/dashboard/overview/", dashboard.overview_part, name="dashboard-overview"),
     path("coordinator/dashboard/timeline/", dashboard.timeline_part, name="timeline"),

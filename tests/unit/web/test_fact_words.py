@@ -6,6 +6,7 @@ from django.utils import translation
 from facho.apps.hosts.selectors import PLACE_FACTS
 from facho.vendors import Entity
 from facho.vendors.facts import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, ONU_STATES
+from facho.web.words.fact_choices import describe_fact, pick_facts
 from facho.web.words.facts import ONU_FACTS, fact_name, fact_value, sort_facts
 
 MEANINGS = {
@@ -58,3 +59,29 @@ def test_facts_come_in_an_order_and_those_of_a_later_version_last() -> None:
         "later",
     ]
     assert fact_name("later") == "later"
+
+
+def test_every_fact_that_can_be_picked_is_named_in_words_with_its_families() -> None:
+    with translation.override("en"):
+        picked = {each.fact: each for group in pick_facts(()) for each in group.choices}
+    assert not [fact for fact, each in picked.items() if each.name == fact.rpartition(".")[2]]
+    assert "onu_id" not in picked
+    assert picked["state"].families == "all families"
+    assert picked["serial"].families.startswith("all families except Calix, C-Data FD12xx")
+    assert picked["match_state"].families == "Huawei"
+    assert picked["match_state"].families_in_full == "Huawei MA5600T and MA5800"
+
+
+def test_a_chosen_fact_of_nobody_stays_a_choice() -> None:
+    others = pick_facts(["own.thing"])[-1]
+    assert [(each.fact, each.chosen) for each in others.choices] == [("own.thing", True)]
+
+
+def test_a_fact_is_described_with_what_it_is_about() -> None:
+    with translation.override("en"):
+        assert [describe_fact(fact) for fact in ("state", "port.state", "optics", "own.thing")] == [
+            "State",
+            "Ports of the OLT: State",
+            "Optical values of ONUs",
+            "own.thing",
+        ]

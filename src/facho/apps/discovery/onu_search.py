@@ -1,8 +1,8 @@
 """Finding ONUs by their serial, MAC, description or interface, or by a part of these.
 
 A search takes a time that does not grow with the number of ONUs: first those whose serial, MAC or description
-begins with the text, then those that have it in the middle. PostgreSQL finds the middle by trigrams, and not
-at all without them; SQLite reads its index of serials.
+begins with the text, then those whose description has its words, then those that have it in the middle.
+PostgreSQL finds the middle by trigrams, and not at all without them; SQLite reads its index of serials.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from django.db.models.lookups import Contains
 
 from facho.apps.db.database import has_index, is_embedded
 from facho.apps.db.prefix import begins_with, begins_with_any_case
+from facho.apps.discovery.description_search import words_condition
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.discovery.selectors import (
     interface_of,
@@ -71,7 +72,8 @@ def search_onus(text: str, most: int = MOST, rows: QuerySet[Onu] | None = None) 
     ids: dict[int, None] = {}
     if len(text := text.strip()) < SHORTEST:
         return []
-    for query in _queries(text):
+    # Without other conditions no more have to be looked at than are wanted.
+    for query in _queries(text, None if among.query.where else most):
         if len(ids) >= most:
             break
         ordered = among.filter(query.condition).order_by(*([] if query.order is None else [query.order]))
@@ -79,8 +81,10 @@ def search_onus(text: str, most: int = MOST, rows: QuerySet[Onu] | None = None) 
     return list(ids)[:most]
 
 
-def _queries(text: str) -> Iterator[IndexQuery]:
+def _queries(text: str, most: int | None) -> Iterator[IndexQuery]:
     yield from prefix_queries(text)
+    if words := words_condition(text, most):
+        yield IndexQuery(words, None)
     if is_embedded():
         yield IndexQuery(Q(serial__contains=serials_of(text)[0]), "serial")
     elif has_trigrams():
@@ -151,7 +155,8 @@ def filter_onus(
     presence: str = "",
     duplicates: bool = False,
 ) -> QuerySet[Onu]:
-    """Return ONUs ordered by OLT and place. All words of `search` must be in serial, MAC or description.
+    """Return ONUs ordered by OLT and place. All words of `search` must be in serial, MAC or description,
+    there also with other accents where a word begins.
 
     Without a trigram index this reads every ONU of the OLT.
     """
@@ -173,9 +178,10 @@ def filter_onus(
 
 
 def _has_word(word: str) -> Q:
+    accented = words_condition(word) or Q()
     if is_embedded():
-        return Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
-    return _contains(_forms(word))
+        return accented | Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
+    return accented | _contains(_forms(word))
 
 
 def onus_named(name: str, olt: Olt | None = None) -> list[Onu]:

@@ -24,6 +24,15 @@ class JobKind(models.TextChoices):
     BULK = "bulk", _("bulk")
 
 
+class JobTarget(models.TextChoices):
+    """The OLTs that a job is for. All but a selection include OLTs that are added later."""
+
+    ALL = "all", _("all OLTs")
+    SITE = "site", _("all OLTs of a site")
+    BRAND = "brand", _("all OLTs of its brand")
+    SELECTION = "selection", _("chosen OLTs")
+
+
 class SnmpJob(models.Model):
     """A job: a template of what to ask and how often, attached to many OLTs of a brand."""
 
@@ -50,6 +59,10 @@ class SnmpJob(models.Model):
         blank=True,
         verbose_name=_("runs after"),
     )
+    target = models.CharField(
+        _("target"), max_length=10, choices=JobTarget.choices, default=JobTarget.SELECTION
+    )
+    target_site = models.CharField(_("site"), max_length=80, blank=True, default="")
     enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
@@ -57,7 +70,7 @@ class SnmpJob(models.Model):
     audited: ClassVar = Audited(
         (
             "name", "brand", "kind", "facts", "interval_s", "priority", "max_attempts", "retry_delay_s",
-            "task_type", "master", "enabled",
+            "task_type", "master", "target", "target_site", "enabled",
         )
     )  # fmt: skip
 
@@ -69,6 +82,9 @@ class SnmpJob(models.Model):
         constraints: ClassVar = [
             models.CheckConstraint(condition=~Q(name=""), name="snmp_jobs_have_a_name"),
             models.CheckConstraint(condition=Q(kind__in=JobKind.values), name="snmp_jobs_kind_is_known"),
+            models.CheckConstraint(
+                condition=Q(target__in=JobTarget.values), name="snmp_jobs_target_is_known"
+            ),
             models.CheckConstraint(condition=Q(interval_s__gte=1), name="snmp_jobs_have_an_interval"),
             models.CheckConstraint(
                 condition=Q(priority__gte=1, priority__lte=100), name="snmp_jobs_priority_in_range"

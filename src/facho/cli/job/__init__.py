@@ -79,6 +79,15 @@ _EXAMPLES_USUAL: Final = """
 
 `facho job usual olt-7`  discovery, states, optics and the rest; the first discovery runs at once
 """
+_EXAMPLES_TARGET: Final = """
+**Examples**
+
+`facho job target optics --site North`  attaches the OLTs of the site, and detaches all others
+
+`facho job target optics --all`
+
+`facho job target optics --selection`  keeps its OLTs; OLTs that are added later do not get it
+"""
 _EXAMPLES_ATTACH: Final = """
 **Examples**
 
@@ -118,7 +127,8 @@ Exit codes: 0 asked for, or with --wait: succeeded; 1 it failed, 2 bad use, 5 it
 
 
 _COLUMNS: Final = (
-    "name", "kind", "brand", "asks_for", "every", "priority", "task_type", "after", "enabled", "olts"
+    "name", "kind", "brand", "asks_for", "every", "priority", "task_type", "after", "target", "enabled",
+    "olts",
 )  # fmt: skip
 _NODE_COLUMNS: Final = ("node", "olt", "enabled", "every", "next_run_at", "last_run_at", "suspended")
 _LOOK_EVERY_S: Final = 0.3
@@ -136,6 +146,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of jobs.")]
 OltNames = Annotated[list[str] | None, typer.Argument(metavar="[OLT]...", help="Names of OLTs.")]
 All = Annotated[bool, typer.Option("--all", help="All OLTs of its brand.")]
+Site = Annotated[str, typer.Option(metavar="SITE", help="All OLTs of a site, also those added later.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, also when not everything fits any more.")]
 
 
@@ -153,14 +164,17 @@ def add(
     task_type: Annotated[str, typer.Option(help="The quota it counts for; else by kind and fact.")] = "",
     after: Annotated[str, typer.Option(metavar="JOB", help="The job that it runs after.")] = "",
     olt: Annotated[list[str] | None, typer.Option(metavar="OLT", help="Attach it to this OLT.")] = None,
-    every: All = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="All OLTs of its brand, also those added later.")
+    ] = False,
+    site: Site = "",
     enabled: Annotated[bool, typer.Option("--enabled/--disabled", help="Whether it runs.")] = True,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Add a job, and attach it to OLTs."""
-    if olt and every:
-        refuse("give either --olt or --all")
+    if bool(olt) + every + bool(site) > 1:
+        refuse("give one of --olt, --all and --site")
     with system() as config:
         from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import NewJob, create_job
@@ -177,8 +191,10 @@ def add(
             retry_delay=retry_delay,
             task_type=task_type,
             master=after,
-            olts=_olts_of_brand(brand) if every else olt or (),
+            olts=olt or (),
             enabled=enabled,
+            target=_target(every=every, site=site),
+            site=site,
         )
         what_if = confirm_load(new, (), None, config, as_json=as_json, yes=yes)
         job = create_job(new, database_now())
@@ -189,6 +205,10 @@ def add(
         on = f" on {job.nodes.count()} OLTs" if job.nodes.exists() else ", attached to no OLT yet"
         first = f", from {format_time(min(times))}" if times else ""
         typer.echo(f"Added {job.name}: every {format_seconds(job.interval_s)}{on}{first}.")
+
+
+def _target(*, every: bool, site: str) -> str:
+    return "site" if site else "all" if every else "selection"
 
 
 def _olts_of_brand(brand: str) -> list[str]:
@@ -254,6 +274,7 @@ def _job_row(job: SnmpJob) -> dict[str, Any]:
         "priority": job.priority,
         "task_type": job.task_type,
         "after": job.master.name if job.master else None,
+        "target": f"site {job.target_site}" if job.target_site else job.target,
         "enabled": job.enabled,
     }
 
@@ -297,6 +318,26 @@ def change(
             _print_job(job)
         else:
             print_json(job if interval is None else {**job, "what_if": what_if})
+
+
+@app.command(epilog=_EXAMPLES_TARGET)
+def target(
+    name: Name,
+    every: Annotated[bool, typer.Option("--all", help="All OLTs of its brand.")] = False,
+    site: Site = "",
+    selection: Annotated[bool, typer.Option("--selection", help="The OLTs that it has now, alone.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Set which OLTs a job is for; all but a selection include OLTs that are added later."""
+    if every + bool(site) + selection != 1:
+        refuse("give one of --all, --site and --selection")
+    with system():
+        from facho.engine.commands.jobs import JobChanges, job_named, update_job
+
+        wanted = JobChanges(target=_target(every=every, site=site), site=site)
+        update_job(name, wanted, database_now())
+        job = _job_json(job_named(name))
+        print_json(job) if as_json else _print_job(job)
 
 
 @app.command(epilog=_EXAMPLES_ATTACH)

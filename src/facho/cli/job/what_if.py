@@ -33,7 +33,11 @@ def confirm_load(
 
     Returns it as JSON.
     """
-    found = what_if(change_of(job, olts, interval), database_now(), config)
+    change = change_of(job, olts, interval)
+    found = what_if(change, database_now(), config)
+    for each in change.repeats:
+        facts = ", ".join(each.facts)
+        typer.echo(f"{each.job} already asks for {facts} on {each.olts} of these OLTs.", err=True)
     if not as_json:
         _print_load(found)
     if any(each.becomes_impossible for each in found) and sys.stdin.isatty() and not (yes or as_json):

@@ -12,13 +12,11 @@ from django.utils.translation import gettext as _
 
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Oid, Olt
-from facho.apps.hosts.selectors import columns_for, spelled_out
 from facho.apps.reason_words import reason_words
-from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.apps.snmp_jobs.models import JobKind, JobTarget, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.config import Config, current
 from facho.core.chain import ChainError, check_master
 from facho.core.reasons import Reason
-from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import (
     LARGEST,
@@ -29,11 +27,13 @@ from facho.engine.commands.input_checks import (
     parse_seconds,
 )
 from facho.engine.commands.job_columns import check_column_count, check_facts, find_oids
+from facho.engine.commands.job_targets import check_target, covered_names, has_columns, targeted_olts
 from facho.engine.commands.nodes import refuse_too_short, reset_nodes
 from facho.engine.commands.olts import brand_for, olts_named
 from facho.engine.coordinate.aborts import abort_queued
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
+from facho.vendors import GENERIC
 
 _TASK_TYPE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,60}")
 _NAMED_AT_MOST: Final = 5
@@ -54,8 +54,11 @@ class NewJob:
     retry_delay: str | timedelta | None = None
     task_type: str = ""
     master: str = ""
+    # Those of a selection, and of any other target more than it covers.
     olts: Sequence[str] = ()
     enabled: bool = True
+    target: str = JobTarget.SELECTION.value
+    site: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,9 @@ class JobChanges:
     interval: str | timedelta | None = None
     master: str | None = None
     enabled: bool | None = None
+    # Another target than a selection attaches what it covers, and detaches what it does not.
+    target: str | None = None
+    site: str | None = None
 
 
 @command
@@ -86,16 +92,17 @@ def make_job(new: NewJob) -> tuple[SnmpJob, list[SnmpJobHost]]:
     job, oids = check_job(new)
     job.save()
     _set_oids(job, oids)
-    return job, make_nodes(job, new.olts)
+    return job, make_nodes(job, [*new.olts, *covered_names(job, has_oids=bool(oids))])
 
 
 def check_job(new: NewJob) -> tuple[SnmpJob, list[Oid]]:
     """Return the job as it would be saved, and its OIDs. Reads only; raises CommandError."""
     config = current()
-    name, brand = check_free_name(SnmpJob.objects.all(), new.name), brand_for(new.brand)
+    name, brand = check_free_name(SnmpJob.objects.all(), new.name), brand_for(new.brand or GENERIC)
     kind = check_choice(new.kind, JobKind.values, "kind")
     check_column_count(kind, new.facts, new.oids)
     facts = check_facts(new.facts, brand)
+    target, site = check_target(new.target, new.site, brand)
     retry_delay = config.retry_delay if new.retry_delay is None else new.retry_delay
     attempts = config.max_attempts if new.max_attempts is None else new.max_attempts
     job = SnmpJob(
@@ -109,6 +116,8 @@ def check_job(new: NewJob) -> tuple[SnmpJob, list[Oid]]:
         retry_delay_s=parse_seconds(retry_delay, "retry_delay"),
         task_type=_check_task_type(new.task_type or default_task_type(kind, facts, name)),
         master=check_new_master(None, new.master) if new.master else None,
+        target=target,
+        target_site=site,
         enabled=new.enabled,
     )
     return job, find_oids(new.oids, brand)
@@ -125,6 +134,8 @@ def update_job(name: str, changes: JobChanges, now: datetime) -> SnmpJob:
     if oids is not None:
         _set_oids(job, oids)
     replan(_olts_of([job]), now)
+    if "target" in columns:
+        _follow_target(job, now)
     if changes.interval is not None:
         change_interval(job.name, changes.interval, now)
     if changes.master is not None:
@@ -132,6 +143,36 @@ def update_job(name: str, changes: JobChanges, now: datetime) -> SnmpJob:
     if changes.enabled is not None:
         (enable_jobs if changes.enabled else disable_jobs)([job.name], now)
     return job
+
+
+def _follow_target(job: SnmpJob, now: datetime) -> None:
+    attached, detached = target_changes(job, has_oids=job.oids.exists())
+    if detached:
+        detach(job.name, detached, now)
+    start_nodes(make_nodes(job, attached), now)
+
+
+def target_changes(job: SnmpJob, *, has_oids: bool) -> tuple[list[str], list[str]]:
+    """Return the OLTs to attach and to detach for the target of a job. A selection stays as it is."""
+    if job.target == JobTarget.SELECTION:
+        return [], []
+    covered = covered_names(job, has_oids=has_oids)
+    there = set(job.nodes.values_list("olt__name", flat=True))
+    return [name for name in covered if name not in there], sorted(there.difference(covered))
+
+
+def affected_olts(job: SnmpJob, changes: JobChanges) -> dict[int, str]:
+    """Return the OLTs that a job has, and those of its new target."""
+    olts = dict(job.nodes.values_list("olt_id", "olt__name"))
+    if changes.target is None and changes.site is None:
+        return olts
+    target, site = _changed_target(job, changes)
+    return olts | dict(targeted_olts(target, site, job.brand).values_list("id", "name"))
+
+
+def _changed_target(job: SnmpJob, changes: JobChanges) -> tuple[str, str]:
+    target = job.target if changes.target is None else changes.target
+    return check_target(target, job.target_site if changes.site is None else changes.site, job.brand)
 
 
 def check_changes(job: SnmpJob, changes: JobChanges) -> tuple[dict[str, Any], list[Oid] | None]:
@@ -156,6 +197,8 @@ def _changed_columns(job: SnmpJob, changes: JobChanges) -> dict[str, Any]:
         found["retry_delay_s"] = parse_seconds(changes.retry_delay, "retry_delay")
     if changes.task_type is not None:
         found["task_type"] = _check_task_type(changes.task_type)
+    if changes.target is not None or changes.site is not None:
+        found["target"], found["target_site"] = _changed_target(job, changes)
     return found
 
 
@@ -165,6 +208,7 @@ def duplicate_job(name: str, copy: str) -> SnmpJob:
     job = job_named(name)
     oids = list(job.job_oids.values_list("oid_id", flat=True))
     job.pk, job.name = None, check_free_name(SnmpJob.objects.all(), copy)
+    job.target, job.target_site = JobTarget.SELECTION, ""
     job._state.adding = True
     job.save()
     SnmpJobOid.objects.bulk_create(SnmpJobOid(job=job, oid_id=oid) for oid in oids)
@@ -178,7 +222,7 @@ def attach(job: str, olts: Sequence[str], now: datetime) -> ReplanResult:
 
 
 def make_nodes(job: SnmpJob, names: Sequence[str]) -> list[SnmpJobHost]:
-    olts = check_olts(job, names, has_oids=job.oids.exists())
+    olts = check_olts(job, list(dict.fromkeys(names)), has_oids=job.oids.exists())
     there = set(job.nodes.values_list("olt_id", flat=True))
     nodes = [SnmpJobHost(job=job, olt=olt) for olt in olts if olt.id not in there]
     return SnmpJobHost.objects.bulk_create(nodes)
@@ -329,11 +373,9 @@ def check_new_master(job_id: int | None, name: str) -> SnmpJob:
 
 def _refuse_families_without(job: SnmpJob, olts: Sequence[Olt], *, has_oids: bool) -> None:
     """Refuse OLTs whose family has none of the facts: every slot would fail. Chained, the job is skipped."""
-    if job.master_id is not None or has_oids:
-        return
     one_of_each = {(olt.brand_id, olt.model_id): olt for olt in olts}
     for olt in one_of_each.values():
-        if not columns_for(olt, spelled_out(job.facts, profile_of(olt)), job.kind):
+        if not has_columns(job, olt, has_oids=has_oids):
             values = {"job": job.name, "olt": olt.name, "family": olt.brand.name}
             raise CommandError(
                 "olts", _("%(job)s: the family %(family)s of %(olt)s has none of its facts") % values

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import differences, note_rows
-from facho.apps.db.database import pause_for_other_writers
+from facho.apps.db.database import database_now, pause_for_other_writers
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
@@ -31,6 +31,7 @@ from facho.engine.commands.input_checks import (
     find_named,
     taken_name,
 )
+from facho.engine.commands.job_targets import attach_covering_jobs, jobs_covering
 from facho.engine.commands.nodes import NOT_SUSPENDED, reset_nodes
 from facho.engine.commands.olt_addresses import address_of, device_of, port_of, refuse_taken_address
 from facho.engine.coordinate.changes import ReplanResult, replan
@@ -112,6 +113,7 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
         olt.sys_descr, olt.sys_object_id = detected.sys_descr, detected.sys_object_id[:200]
     refuse_taken_address(olt)
     _save(olt)
+    attach_covering_jobs(olt, database_now())
     return olt
 
 
@@ -148,6 +150,8 @@ def update_olts(
     """Change OLTs by name, all of them or none."""
     found = olts_named(list(changes), "olt" if len(changes) == 1 else "olts")
     wanted = [changes[olt.name] for olt in found]
+    moved = [olt for olt, each in zip(found, wanted, strict=True) if (each.site, each.brand) != (None, None)]
+    covering = {olt.id: frozenset(jobs_covering(olt).values_list("id", flat=True)) for olt in moved}
     done = []
     for olt, each in zip(found, wanted, strict=True):
         name = olt.name
@@ -159,6 +163,8 @@ def update_olts(
             ) from None
     if changed := [each.olt.id for each in done if each.changes]:
         replan(changed, now)
+    for olt in moved:
+        attach_covering_jobs(olt, now, unless=covering[olt.id])
     for enabled, switch in ((True, enable_olts), (False, disable_olts)):
         if names := [olt.name for olt, each in zip(found, wanted, strict=True) if each.enabled is enabled]:
             switch(names, now)

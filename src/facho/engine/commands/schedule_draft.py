@@ -19,6 +19,7 @@ from facho.config import Config
 from facho.core.plan import Task
 from facho.engine.commands import jobs, nodes, usual_jobs
 from facho.engine.commands.input_checks import parse_seconds
+from facho.engine.commands.job_targets import covered_names
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.nodes import KEEP, NodeChanges
 from facho.engine.commands.olts import olts_named
@@ -104,7 +105,8 @@ class ScheduleDraft:
 
     def create_job(self, new: NewJob) -> SnmpJob:
         job = self._add_job(new)
-        self._begin(self._add_nodes(job, new.olts))
+        covered = covered_names(job, has_oids=bool(self._columns_named[job.pk]))
+        self._begin(self._add_nodes(job, [*new.olts, *covered]))
         return job
 
     def _add_job(self, new: NewJob) -> SnmpJob:
@@ -114,7 +116,9 @@ class ScheduleDraft:
         return job
 
     def _add_nodes(self, job: SnmpJob, names: Sequence[str]) -> list[SnmpJobHost]:
-        olts = jobs.check_olts(job, names, has_oids=bool(self._columns_named.get(job.pk)))
+        olts = jobs.check_olts(
+            job, list(dict.fromkeys(names)), has_oids=bool(self._columns_named.get(job.pk))
+        )
         there = {node.olt_id for node in self._of([job])}
         fresh = [
             SnmpJobHost(id=next(self._ids), job=job, olt=self._olts.setdefault(olt.pk, olt))
@@ -136,6 +140,10 @@ class ScheduleDraft:
         if oids is not None:
             self._columns_named[job.pk] = len(oids)
         self._replan(self._olts_of([job]))
+        if "target" in columns:
+            attached, detached = jobs.target_changes(job, has_oids=bool(self._columns_named.get(job.pk)))
+            self.detach(job.name, detached)
+            self.attach(job.name, attached)
         if changes.interval is not None:
             self._change_interval(job, changes.interval)
         if changes.master is not None:

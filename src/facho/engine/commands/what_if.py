@@ -17,8 +17,12 @@ from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
 from facho.core.interval import format_interval
 from facho.core.plan import Load, Task, hourly_load
+from facho.engine.commands.job_repeats import Repeat, find_repeats
+from facho.engine.commands.job_targets import check_target, targeted_olts
 from facho.engine.commands.jobs import JobChanges, NewJob, job_named
+from facho.engine.commands.olts import brand_for
 from facho.engine.commands.schedule_draft import Schedule, ScheduleDraft
+from facho.vendors import GENERIC
 
 _NOTHING: Final = Load(0.0, 0.0)
 
@@ -65,17 +69,25 @@ class Change:
 
     make: Callable[[Schedule], object]
     olts: Mapping[int, str]
+    # Jobs that already ask the same of these OLTs.
+    repeats: Sequence[Repeat] = ()
 
 
 def change_of(job: str | NewJob, olts: Sequence[str], interval: str | timedelta | None) -> Change:
     """Return the change of a new job, of a job on more OLTs, or of a job with another interval."""
     if isinstance(job, NewJob):
-        return Change(lambda schedule: schedule.create_job(job), named_olts(job.olts))
+        target, site = check_target(job.target, job.site, brand := brand_for(job.brand or GENERIC))
+        covered = dict(targeted_olts(target, site, brand).values_list("id", "name"))
+        affected = named_olts(job.olts) | covered
+        repeats = find_repeats(job.kind, job.facts, affected, None)
+        return Change(lambda schedule: schedule.create_job(job), affected, repeats)
     if interval is not None:
         nodes = SnmpJobHost.objects.filter(job=job_named(job), interval_s=None)
         affected = dict(nodes.values_list("olt_id", "olt__name"))
         return Change(lambda schedule: schedule.update_job(job, JobChanges(interval=interval)), affected)
-    return Change(lambda schedule: schedule.attach(job, olts), named_olts(olts))
+    found, affected = job_named(job), named_olts(olts)
+    repeats = find_repeats(found.kind, found.facts, affected, found.pk)
+    return Change(lambda schedule: schedule.attach(job, olts), affected, repeats)
 
 
 def named_olts(names: Sequence[str]) -> dict[int, str]:

@@ -81,13 +81,19 @@ def recent_filter(column: str, title: Any, *, by_the_clock: bool = False) -> typ
     def within(ago: timedelta) -> Callable[[QuerySet[Any]], QuerySet[Any]]:
         return lambda rows: rows.filter(**{f"{column}__gte": timezone.now() - ago})
 
+    def in_previous_hour(rows: QuerySet[Any]) -> QuerySet[Any]:
+        hour = hour_of(timezone.now() - timedelta(hours=1), current().time_zone)
+        return rows.filter(**{f"{column}__gte": hour.start, f"{column}__lt": hour.end})
+
+    previous_hour = ("previous", (gettext_lazy("previous hour"), in_previous_hour))
     this_hour = ("hour", (gettext_lazy("this hour"), in_this_hour))
     last_hour = ("1h", (gettext_lazy("last hour"), within(timedelta(hours=1))))
     days = {
         "24h": (gettext_lazy("last 24 hours"), within(timedelta(hours=24))),
         "7d": (gettext_lazy("last 7 days"), within(timedelta(days=7))),
     }
-    return choice_filter(column, title, dict([this_hour if by_the_clock else last_hour, *days.items()]))
+    hours = [this_hour, previous_hour] if by_the_clock else [last_hour]
+    return choice_filter(column, title, dict([*hours, *days.items()]))
 
 
 def suspended_filter(

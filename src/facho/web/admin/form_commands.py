@@ -73,6 +73,8 @@ def create_job(
         jobs.NewJob(
             name=given["name"],
             brand=given["brand"].name,
+            target=given["target"],
+            site=given["site"],
             kind=given["kind"],
             interval=given["interval"],
             facts=given["facts"],
@@ -95,7 +97,10 @@ def update_job(
 ) -> None:
     """Change a job. `name` is its name before; `oids` are all that it will have, or None to keep them."""
     columns = ("name", "facts", "priority", "max_attempts", "retry_delay", "task_type", "interval", "enabled")
+    target = ("target", "site")
     found = {column: given[column] for column in columns if column in changed and given[column] != ""}
+    if not set(target).isdisjoint(changed):
+        found |= {column: given[column] for column in target}
     if oids is not None:
         found["oids"] = list(oids)
     if "master" in changed:

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
-from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.apps.hosts.models import Brand, Olt
+from facho.apps.snmp_jobs.models import JobTarget, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.core.interval import LONGEST, BadInterval, format_interval, parse_interval
+from facho.vendors import GENERIC
+from facho.web.words.fact_choices import pick_facts
 
 if TYPE_CHECKING:
     _JobForm = forms.ModelForm[SnmpJob]
@@ -51,23 +60,49 @@ class NumberField(forms.IntegerField):
         super().__init__(**{"validators": limits, "widget": UnfoldAdminIntegerFieldWidget, **kwargs})
 
 
-class FactsField(forms.CharField):
-    """Names separated by commas."""
+class FactsPicker(forms.Widget):
+    """Boxes of all facts by name, each with the families that have it."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"required": False, "widget": UnfoldAdminTextInputWidget, **kwargs})
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:  # noqa: ARG002
+        return render_to_string("facho_admin/facts_picker.html", {"name": name, "groups": pick_facts(value)})
 
-    def clean(self, value: Any) -> Any:
-        return super().clean(value).replace(",", " ").split()
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:  # noqa: ARG002
+        """Return the ticked facts; a text with commas is split."""
+        given = data.getlist(name) if hasattr(data, "getlist") else [data.get(name) or ""]
+        return [fact for text in given for fact in str(text).replace(",", " ").split()]
+
+    def id_for_label(self, id_: str) -> str:  # noqa: ARG002  the label is of many boxes
+        return ""
+
+
+class FactsField(forms.Field):
+    """The names of the facts. The command checks them."""
+
+    widget = FactsPicker
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return list(initial or ()) != list(data or ())
 
 
 class JobForm(_JobForm):
     interval = IntervalField(label=capfirst(_("interval")), help_text=_("30s, 5m, 1h or 1d"))
     facts = FactsField(
-        label=capfirst(_("facts")),
-        help_text=_(
-            "names separated by commas: serial, onu_rx_dbm, port.state; or optics, health, ports, autofind"
-        ),
+        label=capfirst(_("facts")), required=False, help_text=_("a set has all that each family has of it")
+    )
+    target = forms.ChoiceField(
+        label=capfirst(_("target")),
+        choices=JobTarget.choices,
+        initial=JobTarget.SELECTION,
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("OLTs that are added later are included, except with chosen OLTs"),
+    )
+    site = forms.CharField(
+        label=capfirst(_("site")),
+        required=False,
+        max_length=80,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("only for the OLTs of a site"),
     )
     priority = NumberField(
         1,
@@ -96,12 +131,31 @@ class JobForm(_JobForm):
         job = kwargs.get("instance")
         written = _initial_values(job) if job is not None and job.pk else {}
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
+        if "brand" in self.fields:
+            self.fields["brand"].required = False
+            self.fields["brand"].help_text = _("empty: any brand")
+        if "site" in self.fields:
+            self.fields["site"].widget.choices = _sites(job.target_site if job else "")
+
+    def clean_brand(self) -> Brand:
+        """An empty brand is any: the generic one."""
+        return self.cleaned_data["brand"] or Brand.objects.get(name=GENERIC)
+
+    def clean_target(self) -> str:
+        return self.cleaned_data["target"] or self.initial.get("target") or JobTarget.SELECTION.value
+
+
+def _sites(own: str) -> list[tuple[str, str]]:
+    names = Olt.objects.exclude(site="").order_by("site").values_list("site", flat=True).distinct()
+    return [("", "-"), *((name, name) for name in dict.fromkeys([*names, *filter(None, [own])]))]
 
 
 def _initial_values(job: SnmpJob) -> dict[str, Any]:
     return {
         "interval": format_interval(job.interval),
-        "facts": ", ".join(job.facts),
+        "facts": job.facts,
+        "target": job.target,
+        "site": job.target_site,
         "priority": job.priority,
         "max_attempts": job.max_attempts,
         "retry_delay": format_interval(timedelta(seconds=job.retry_delay_s)),

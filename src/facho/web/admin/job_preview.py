@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from facho.apps.access.selectors import role_of
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.job_repeats import Repeat, find_repeats
+from facho.engine.commands.job_targets import check_target, targeted_olts
 from facho.engine.commands.schedule_draft import Schedule
 from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.server.refusals import Refused
 from facho.web.what_if_limits import ask_what_if
+from facho.web.words.fact_choices import describe_fact
 
 ASKED: Final = "_what_if"
 _SURE: Final = "_sure"
 # Fields that change the workload of a job.
-_WEIGHS: Final = {"interval", "facts", "enabled", "master"}
+_WEIGHS: Final = {"interval", "facts", "enabled", "master", "target", "site"}
 
 
 class Previewed(Exception):
     """Ends saving before anything is saved. It is not an error."""
 
-    def __init__(self, found: Sequence[WhatIf]) -> None:
+    def __init__(self, found: Sequence[WhatIf], repeats: Sequence[Repeat] = ()) -> None:
         super().__init__()
-        self.found = found
+        self.found, self.repeats = found, repeats
 
 
 class CheckSkipped(Exception):
@@ -47,10 +50,16 @@ def look(
     asked = ASKED in request.POST
     if not asked and not _changes_workload(form, formsets):
         raise Previewed(())
-    olts = _affected_olts(form.instance.pk, formsets[-1])
+    olts = _affected_olts(form, formsets[-1])
     if not asked and len(olts) > current().what_if_olts:
         raise CheckSkipped
-    raise Previewed(ask_what_if(request.user, role_of(request.user), Change(save, olts)))
+    found = ask_what_if(request.user, role_of(request.user), Change(save, olts))
+    raise Previewed(found, repeats_of(form, olts))
+
+
+def repeats_of(form: Any, olts: Collection[int]) -> list[Repeat]:
+    kind = form.cleaned_data.get("kind") or form.instance.kind
+    return find_repeats(kind, form.cleaned_data["facts"], olts, form.instance.pk)
 
 
 def weigh(request: HttpRequest, found: Sequence[WhatIf]) -> None:
@@ -78,11 +87,13 @@ def _changes_workload(form: Any, formsets: Sequence[Any]) -> bool:
     return bool(_WEIGHS.intersection(form.changed_data)) or any(each.has_changed() for each in formsets)
 
 
-def _affected_olts(job_id: int | None, nodes: Any) -> dict[int, str]:
+def _affected_olts(form: Any, nodes: Any) -> dict[int, str]:
     olts = {node.olt_id: node.olt.name for node in nodes.new_objects}
-    if job_id:
+    if job_id := form.instance.pk:
         olts |= dict(SnmpJobHost.objects.filter(job=job_id).values_list("olt_id", "olt__name"))
-    return olts
+    brand = form.cleaned_data.get("brand") or form.instance.brand
+    target, site = check_target(form.cleaned_data["target"], form.cleaned_data["site"], brand)
+    return olts | dict(targeted_olts(target, site, brand).values_list("id", "name"))
 
 
 def shown(found: Sequence[WhatIf]) -> dict[str, Any]:
@@ -92,8 +103,22 @@ def shown(found: Sequence[WhatIf]) -> dict[str, Any]:
     }
 
 
-def panel(request: HttpRequest, found: Sequence[WhatIf]) -> HttpResponse:
-    return render(request, "facho_admin/job_preview.html", {"what_if": shown(found)})
+def panel(request: HttpRequest, previewed: Previewed) -> HttpResponse:
+    said = {
+        "what_if": shown(previewed.found),
+        "repeats": [describe_repeat(each) for each in previewed.repeats],
+    }
+    return render(request, "facho_admin/job_preview.html", said)
+
+
+def describe_repeat(repeat: Repeat) -> str:
+    text = ngettext(
+        "“%(job)s” already asks for %(facts)s on %(count)d of these OLTs",
+        "“%(job)s” already asks for %(facts)s on %(count)d of these OLTs",
+        repeat.olts,
+    )
+    facts = ", ".join(describe_fact(fact) for fact in repeat.facts)
+    return text % {"job": repeat.job, "facts": facts, "count": repeat.olts}
 
 
 def refused(request: HttpRequest, said: Iterable[str]) -> HttpResponse:

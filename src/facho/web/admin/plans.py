@@ -60,7 +60,12 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ExecutionPlan]:
-        return super().get_queryset(request).defer("plan_data")
+        plans = super().get_queryset(request).defer("plan_data")
+        match = request.resolver_match
+        if match and str(match.url_name).endswith("_changelist") and "status__exact" not in request.GET:
+            # A plan that was replaced matters to few: the filter by status shows it.
+            return plans.exclude(status=PlanStatus.SUPERSEDED)
+        return plans
 
     def has_move_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("snmp_jobs.change_snmpjobhost")

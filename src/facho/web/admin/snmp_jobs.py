@@ -86,7 +86,7 @@ class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
     inlines = (JobOidInline, NodeInline)
     change_form_after_template = "facho_admin/job_what_if.html"
     fieldsets = (
-        (None, {"fields": ("name", "enabled", ("brand", "kind"), "interval", "facts")}),
+        (None, {"fields": ("name", "enabled", ("brand", "kind"), "interval", ("target", "site"), "facts")}),
         (
             _("Order and retries"),
             {"fields": ("master", "priority", ("max_attempts", "retry_delay"), "task_type")},
@@ -133,7 +133,7 @@ class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
             page = self._changeform_view(request, object_id, "", None)  # type: ignore[attr-defined]  # Django's
         except job_preview.Previewed as previewed:
             if asked:
-                return job_preview.panel(request, previewed.found)
+                return job_preview.panel(request, previewed)
             job_preview.weigh(request, previewed.found)
             return None
         except CommandError as refused:
@@ -175,6 +175,10 @@ class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
         made = save(LiveSchedule(database_now()))
         if made is not None:
             form.instance.pk = made.pk
+        if {"facts", "target", "site"}.intersection(form.changed_data) or nodes.new_objects:
+            olts = form.instance.nodes.values_list("olt_id", flat=True)
+            for repeat in job_preview.repeats_of(form, list(olts)):
+                messages.warning(request, f"{job_preview.describe_repeat(repeat)}.")
 
     def get_deleted_objects(
         self,

@@ -134,6 +134,11 @@ class HourQuotas:
     at_risk: int
     first: Sequence[QuotaRow]
 
+    @property
+    def more(self) -> int:
+        """Return how many there are beside the first."""
+        return sum(count for _, count in self.statuses) - len(self.first)
+
 
 @dataclass(frozen=True, slots=True)
 class ViolationRow:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import F
+from django.utils.translation import gettext, ngettext
 
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog
+from facho.core.event_groups import EventGroup, EventKey, group_events
 from facho.core.event_types import Level
 from facho.web.words.events import onu_event_details
 
+# So many events of ONUs are read at most; a group that reaches beyond them is shown with a plus.
+_READ_MOST: Final = 500
+# So many ONUs of a group are named.
+_NAMED_MOST: Final = 64
 _LEVELS: Final = {EventKind.OFFLINE: Level.WARNING, EventKind.ABSENT: Level.WARNING}
 
 
@@ -29,6 +35,9 @@ class RecentEvent:
     # For events of an ONU: its name, and its id while it is stored.
     onu: str = ""
     onu_id: int | None = None
+    # Of a group: the first ONUs as names and ids, and how many more there are.
+    onus: Sequence[tuple[str, int | None]] = ()
+    unnamed: int = 0
 
 
 def recent_events(limit: int, olt_id: int | None = None) -> list[RecentEvent]:
@@ -48,17 +57,49 @@ def _coordinator_events(limit: int, about: Mapping[str, int]) -> Sequence[Recent
 
 
 def _onu_events(limit: int, about: Mapping[str, int]) -> Sequence[RecentEvent]:
+    """Return a row for all events of one kind that happened to an OLT at one moment."""
     rows = OnuEvent.objects.filter(**about).order_by("-at", "-id").annotate(olt_name=F("olt__name"))
-    return [
-        RecentEvent(
-            at=event.at,
-            level=_LEVELS.get(EventKind(event.kind), Level.INFO),
-            what=event.kind,
-            olt_id=event.olt_id,
-            olt=event.olt_name,
-            details=onu_event_details(event) or (event.place if event.serial else ""),
-            onu=event.serial or event.place,
-            onu_id=event.onu_id,
-        )
-        for event in rows[:limit]
-    ]
+    read = list(rows[:_READ_MOST])
+    groups = group_events(read, _key, lambda event: event.place)
+    is_cut = len(read) == _READ_MOST
+    return [_row(each, is_cut and read[-1] in each.events) for each in groups[:limit]]
+
+
+def _key(event: OnuEvent) -> EventKey:
+    return EventKey(event.olt_id, event.kind, event.at)
+
+
+def _row(group: EventGroup[Any], is_cut: bool) -> RecentEvent:
+    """Return the row of events that were read with the name of their OLT."""
+    event = group.events[0]
+    alone = len(group.events) == 1 and not is_cut
+    named = [] if alone else [(_name(each), each.onu_id) for each in group.events[:_NAMED_MOST]]
+    return RecentEvent(
+        at=event.at,
+        level=_LEVELS.get(EventKind(event.kind), Level.INFO),
+        what=event.kind,
+        olt_id=event.olt_id,
+        olt=event.olt_name,
+        details=_details(event) if alone else _summary(group, is_cut),
+        onu=_name(event) if alone else "",
+        onu_id=event.onu_id if alone else None,
+        onus=named,
+        unnamed=0 if alone else len(group.events) - len(named),
+    )
+
+
+def _name(event: OnuEvent) -> str:
+    return event.serial or event.place
+
+
+def _details(event: OnuEvent) -> str:
+    return onu_event_details(event) or (event.place if event.serial else "")
+
+
+def _summary(group: EventGroup[Any], is_cut: bool) -> str:
+    """Return `37 ONUs on port 0/1/3`, or `90 ONUs on 2 ports`."""
+    number, ports = len(group.events), len(group.ports)
+    onus = ngettext("%(count)s ONU", "%(count)s ONUs", number) % {"count": f"{number}{'+' * is_cut}"}
+    if ports == 1:
+        return gettext("%(onus)s on port %(port)s") % {"onus": onus, "port": group.ports[0]}
+    return gettext("%(onus)s on %(ports)s ports") % {"onus": onus, "ports": ports} if ports else onus

@@ -35,7 +35,7 @@ class TimelineRange:
         return self.percent(self.now)
 
     def ticks(self, zone: tzinfo) -> list[Tick]:
-        return time_axis(Period(self.start, self.end, zone), wanted=7)
+        return time_axis(Period(self.start, self.end, zone), wanted=5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,15 @@ from facho.web.components.recent_events import RecentEvent, recent_events
 from facho.web.server.health_check import recent_health
 from facho.web.words.events import HEALTH_PROBLEMS
 
-_QUEUE_SHOWN: Final = 15
-_ENDED_SHOWN: Final = 12
-_PROBLEMS_SHOWN: Final = 20
-_QUOTAS_SHOWN: Final = 8
+_QUEUE_SHOWN: Final = 5
+_RUNNING_SHOWN: Final = 5
+_ENDED_SHOWN: Final = 5
+_PROBLEMS_SHOWN: Final = 5
+# Counted up to this many.
+_PROBLEMS_READ: Final = 500
+_QUOTAS_SHOWN: Final = 5
 _VIOLATIONS_SHOWN: Final = 5
-_EVENTS_SHOWN: Final = 12
+_EVENTS_SHOWN: Final = 5
 _CHART_PERIOD: Final = timedelta(hours=6)
 # Seconds. A million rows are not counted every two seconds, nor all nodes every second.
 _ONUS_COUNTED_EVERY: Final = 30
@@ -102,6 +105,14 @@ class LiveData:
     running: tuple[HeldOlt, ...]
     counters: Counters
 
+    @property
+    def running_first(self) -> tuple[HeldOlt, ...]:
+        return self.running[:_RUNNING_SHOWN]
+
+    @property
+    def running_more(self) -> int:
+        return max(0, len(self.running) - _RUNNING_SHOWN)
+
 
 @dataclass(frozen=True, slots=True)
 class OverviewData:
@@ -117,6 +128,14 @@ class OverviewData:
     violations: tuple[ViolationRow, ...]
     events: tuple[RecentEvent, ...]
     ended: tuple[EndedExecution, ...]
+
+    @property
+    def problems_first(self) -> tuple[Problem, ...]:
+        return self.problems[:_PROBLEMS_SHOWN]
+
+    @property
+    def problems_more(self) -> int:
+        return max(0, len(self.problems) - _PROBLEMS_SHOWN)
 
 
 def read_live(now: datetime, config: Config) -> LiveData:
@@ -143,7 +162,7 @@ def read_overview(now: datetime, config: Config) -> OverviewData:
         health_problems=_health_problems(),
         healths=counts_by_health(maintained),
         busy=_busy_chart(now, config),
-        problems=tuple(read_problems(maintained, _PROBLEMS_SHOWN)),
+        problems=tuple(read_problems(maintained, _PROBLEMS_READ)),
         quotas=hour_quotas(now, config, _QUOTAS_SHOWN),
         violations=tuple(recent_violations(_VIOLATIONS_SHOWN)),
         events=tuple(recent_events(_EVENTS_SHOWN)),

@@ -25,8 +25,11 @@ from facho.engine.coordinate.workloads import load_workloads
 from facho.web.components.list_query import OltQuery
 from facho.web.components.timeline import Lane, TimelineRange, TimelineRun, closed_blocks, draw_runs
 
-ROWS: Final = 25
-AHEAD: Final = timedelta(hours=1)
+ROWS: Final = 8
+ROWS_OF_A_WALL: Final = 10
+# What is to come takes at most a fifth of the width, and at most an hour.
+MOST_AHEAD: Final = timedelta(hours=1)
+PAST_TO_AHEAD: Final = 4
 # More than an OLT has in twelve hours, unless something is wrong with its intervals.
 _MOST: Final = 20_000
 PLANNED: Final = "PLANNED"
@@ -49,8 +52,9 @@ class Timeline:
 
 
 def read_timeline(query: OltQuery, now: datetime, config: Config) -> Timeline:
-    window = TimelineRange.around(now, timedelta(hours=query.hours), AHEAD)
-    page = Paginator(_olts(query, now), ROWS).get_page(query.page)
+    back = timedelta(hours=query.hours)
+    window = TimelineRange.around(now, back, min(MOST_AHEAD, back / PAST_TO_AHEAD))
+    page = Paginator(_olts(query, now), ROWS_OF_A_WALL if query.wall else ROWS).get_page(query.page)
     olts = [(olt_id, name, site, health) for olt_id, name, site, health in page]
     ids = [olt_id for olt_id, *_ in olts]
     runs, closed = _runs(ids, window, config), closed_times(ids, window.start, window.end, config.time_zone)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.timezone import get_current_timezone
+from django.utils.timezone import get_current_timezone, now
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -44,13 +44,26 @@ _OVERVIEW: Final = SharedPart("dashboard/overview.html", _overview, max_age=time
 @for_role(Role.VIEWER)
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Return the frame of the person around the parts that all share."""
-    wall = "wall" in request.GET
+    return _dashboard(request, wall="wall" in request.GET)
+
+
+@require_safe
+@never_cache
+@for_role(Role.VIEWER)
+def wall(request: HttpRequest) -> HttpResponse:
+    return _dashboard(request, wall=True)
+
+
+def _dashboard(request: HttpRequest, *, wall: bool) -> HttpResponse:
+    zone = get_current_timezone()
     context = {
         **page_context(request, _("Dashboard")),
         "live": rendered_part(request, _LIVE),
         "overview": rendered_part(request, _OVERVIEW),
         "invited": not Olt.objects.exists(),
         "wall": wall,
+        "clock": now().astimezone(zone),
+        "clock_zone": str(zone),
     }
     return render(request, "dashboard/wall.html" if wall else "dashboard/page.html", context)
 

@@ -10,6 +10,7 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.discovery.description_search import has_words
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.onu_search import (
     SHORTEST,
@@ -48,8 +49,13 @@ class SearchResults:
 
     @property
     def middle(self) -> bool:
-        """Return whether the middle of descriptions is searched too."""
+        """Return whether the middle of words and MACs is searched too."""
         return has_trigrams()
+
+    @property
+    def words(self) -> bool:
+        """Return whether words inside descriptions are searched."""
+        return has_words()
 
 
 def search_all(text: str) -> SearchResults:

@@ -349,6 +349,10 @@ CASES: dict[Callable[..., Any], Case] = {
     users.set_password: Case(
         lambda: users.set_password(jose()), "change", "auth.user", "jose", {"password": SECRET}
     ),
+    users.set_time_zone: Case(
+        lambda: users.set_time_zone(jose(), "America/Santiago"),
+        "add", "access.userpreferences", "jose", {"time_zone": changed(None, "America/Santiago")},
+    ),
     users.set_users_enabled: Case(
         lambda: users.set_users_enabled([jose()], enabled=False),
         "change", "auth.user", "jose", {"is_active": changed(True, False)},

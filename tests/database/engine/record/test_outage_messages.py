@@ -124,7 +124,7 @@ def test_both_messages_arrive_over_http_in_the_language_of_who_reads_them(people
         "north: terminó la caída del puerto 0/1/0, corte de energía",
     ]
     affected = PortOutage.objects.get().onus_affected
-    assert f"{affected} de 64 ONUs sin conexión." in Hook.taken[0]["message"]
+    assert f"{affected} de 64 ONUs fuera de línea." in Hook.taken[0]["message"]
     assert "Duró 5 min, desde 10 Jun 2025, 10:05." in Hook.taken[1]["message"]
 
 

@@ -48,6 +48,7 @@ BUTTON = (405,) * 8
 PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "": ("/", (302,) * 8),
     "coordinator/dashboard/": ("/coordinator/dashboard/", LOGGED_IN),
+    "coordinator/wall/": ("/coordinator/wall/", LOGGED_IN),
     "coordinator/dashboard/live/": ("/coordinator/dashboard/live/", PART),
     "banner/": ("/banner/", PART),
     "banner/olts/<int:olt_id>/": (f"/banner/olts/{NONE}", PART),

@@ -66,8 +66,9 @@ pytestmark = [
 API = "/api/v1"
 BY_USER = {"user": "noc", "auth": "SHA-256", "auth_password": AUTH, "priv": "AES", "priv_password": PRIV}
 OLT = {"name": "north", "address": "10.0.0.9", "credentials": {"community": COMMUNITY}}
+V3_OLT = {"name": "v3", "address": "10.0.0.10", "snmp_version": "3", "credentials": BY_USER}
 WRITTEN = {
-    "name": "south", "address": "10.0.0.9", "port": "161", "snmp_version": "2c", "community": COMMUNITY,
+    "name": "south", "address": "10.0.0.12", "port": "161", "snmp_version": "2c", "community": COMMUNITY,
     "enabled": "on", "v3_user": "noc", "auth_protocol": "SHA256", "auth_password": AUTH,
     "priv_protocol": "AES128", "priv_password": PRIV,
 }  # fmt: skip
@@ -145,8 +146,8 @@ def written_by_a_program(program: APIClient) -> Iterator[tuple[str, Any]]:
     asked: list[tuple[str, str, Any]] = [
         ("post", "olts/", {**OLT, "brand": brand}),
         ("post", "olts/", {**OLT, "brand": brand}),
-        ("post", "olts/", {**OLT, "name": "v3", "brand": brand, "snmp_version": "3", "credentials": BY_USER}),
-        ("post", "olts/", {**OLT, "name": "seen"}),
+        ("post", "olts/", {**V3_OLT, "brand": brand}),
+        ("post", "olts/", {**OLT, "name": "seen", "address": "10.0.0.11"}),
         *(("patch", f"olts/{olt}/", {"credentials": each}) for each in credentials[:-1]),
         ("patch", f"olts/{olt}/", {"credentials": {"community": WRONG_COMMUNITY}}),
         ("patch", f"olts/{olt}/", {"snmp_version": "3", "credentials": {"community": WRONG_COMMUNITY}}),

@@ -57,3 +57,19 @@ def test_a_grid_is_moved_at_one_click(admin_client: Client) -> None:
     before = next_run("state", "north")
     admin_client.post(PAGE, {"action": "move_grid", "_selected_action": [plan.pk]})
     assert (before, next_run("state", "north")) == ("10:01:00", "10:01:30")
+
+
+def test_a_superseded_plan_is_listed_when_it_is_asked_for(admin_client: Client) -> None:
+    active = ExecutionPlan.objects.get(status="ACTIVE")
+    old = ExecutionPlan.objects.get(pk=active.pk)
+    old.pk, old.status = None, "SUPERSEDED"
+    old.save()
+
+    def listed(path: str) -> set[int]:
+        return {row.pk for row in admin_client.get(PAGE + path).context["cl"].result_list}
+
+    assert listed("") == {active.pk}
+    superseded = listed("?status__exact=SUPERSEDED")
+    assert old.pk in superseded
+    assert active.pk not in superseded
+    assert admin_client.get(f"{PAGE}{old.pk}/change/").status_code == 200

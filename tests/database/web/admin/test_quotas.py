@@ -152,16 +152,18 @@ def test_trackers_are_found_by_hour_risk_status_type_and_olt(admin_client: Clien
     tracker(olt, 2, task_type="yesterday", start=HOUR - timedelta(hours=20), **done)
     tracker(other, 2, task_type="before", start=HOUR - timedelta(days=3), **done)
     tracker(other, 2, task_type="long ago", start=HOUR - timedelta(days=30), status="PARTIAL")
+    tracker(other, 2, task_type="previous", start=HOUR - timedelta(hours=1), status="QUOTA_NOT_MET")
     types = dict(QuotaTracker.objects.values_list("pk", "task_type"))
     for asked, found in {
         "period_start=hour": {"this"},
-        "period_start=24h": {"this", "yesterday"},
-        "period_start=7d": {"this", "yesterday", "before"},
+        "period_start=previous": {"previous"},
+        "period_start=24h": {"this", "previous", "yesterday"},
+        "period_start=7d": {"this", "previous", "yesterday", "before"},
         "risk=yes": {"this"},
         "status__exact=COMPLETED": {"yesterday", "before"},
         "task_type=before": {"before"},
         "q=yester": {"yesterday"},
-        f"olt__id__exact={other.pk}": {"before", "long ago"},
+        f"olt__id__exact={other.pk}": {"before", "previous", "long ago"},
     }.items():
         assert {types[pk] for pk in shown(admin_client, f"quotatracker/?{asked}")} == found, asked
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from facho.apps.executions.models import Execution, State
-from facho.apps.hosts.models import Brand, Oid
+from facho.apps.hosts.models import Brand, Oid, Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.roles import Role
 from tests.api_clients import asking, refused_at
@@ -70,7 +70,7 @@ def test_oids_are_given_in_numbers(admin: APIClient) -> None:
 def test_everything_that_is_wrong_is_said_at_once(admin: APIClient) -> None:
     given = {"interval": "5 fortnights", "kind": "guess", "olts": [7], "priority": 101, "task_type": "a b"}
     assert refused_at(admin.post(JOBS, given)).keys() == {
-        "name", "brand", "interval", "kind", "olts", "priority", "task_type",
+        "name", "interval", "kind", "olts", "priority", "task_type",
     }  # fmt: skip
     assert refused_at(admin.post(JOBS, optics(olt="north"))).keys() == {"olt"}
 
@@ -110,6 +110,43 @@ def test_it_is_seen_before_it_is_saved(admin: APIClient) -> None:
     assert node_of("state", "north").interval_s is None
     job.refresh_from_db()
     assert job.interval_s == 300
+
+
+@pytest.mark.both_databases
+def test_a_target_covers_olts_that_are_not_named(admin: APIClient) -> None:
+    north, south = add_olts("north", "south")
+    Olt.objects.filter(pk=north.pk).update(site="North")
+    job = admin.post(JOBS, optics(target="all")).json()
+    # All OLTs of a job with a brand are those of the brand.
+    assert (job["target"], job["site"], job["olt_count"]) == ("brand", "", 2)
+    path = f"{JOBS}{job['id']}/"
+    rows = admin.patch(f"{path}?preview", {"target": "site", "site": "North"}).json()["olts"]
+    assert {row["olt"]: row["minutes_after"] > 0 for row in rows} == {north.id: True, south.id: False}
+    moved = admin.patch(path, {"target": "site", "site": "North"}).json()
+    assert (moved["target"], moved["site"], moved["olt_count"]) == ("site", "North", 1)
+    assert [row["id"] for row in admin.get(JOBS, {"target": "site"}).json()["results"]] == [job["id"]]
+    assert not admin.get(JOBS, {"target": "all"}).json()["results"]
+    assert refused_at(admin.patch(path, {"site": " "})).keys() == {"site"}
+    assert refused_at(admin.patch(path, {"target": "moon"})).keys() == {"target"}
+
+
+def test_a_job_without_a_brand_is_for_any(admin: APIClient) -> None:
+    given = optics(name="any")
+    del given["brand"]
+    assert admin.post(JOBS, given).json()["brand"] == brand("generic")
+
+
+def test_a_preview_names_the_jobs_that_ask_the_same(admin: APIClient) -> None:
+    (north,) = add_olts("north")
+    add("power", "north", facts=["onu_rx_dbm", "olt_rx_dbm"])
+    repeats = [{"job": "power", "facts": ["onu_rx_dbm"], "olts": 1}]
+    assert admin.post(f"{JOBS}?preview", optics(olts=[north.id])).json()["repeats"] == repeats
+    asked = asking(Role.VIEWER).post(WHAT_IF, {"new_job": optics(olts=[north.id])})
+    assert asked.json()["repeats"] == repeats
+    job = admin.post(JOBS, optics(facts=["distance_m"], olts=[north.id])).json()
+    path = f"{JOBS}{job['id']}/?preview"
+    assert admin.patch(path, {"interval": "10m"}).json()["repeats"] == []
+    assert admin.patch(path, {"facts": ["onu_rx_dbm"]}).json()["repeats"] == repeats
 
 
 @pytest.mark.parametrize(

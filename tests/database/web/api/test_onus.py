@@ -45,7 +45,7 @@ def make_onu(address: str, **columns: Any) -> Onu:
         ("00aa.bb", ["b"]),
         ("00:AA:BB:C", ["b"]),
         ("casa", ["c", "d"]),
-        ("CASA 5%", ["d"]),
+        ("CASA 5% DE", ["d"]),
         ("x" * 39, ["e"]),
         ("x" * 60, ["e"]),
         ("12345", ["a"]),

@@ -200,7 +200,7 @@ def test_quotas_at_risk_come_first_and_all_are_counted() -> None:
         ("Norte", "late", ""),
         ("Centro", "fine-0", ""),
     ]
-    assert len(quotas.first) == 8
+    assert len(quotas.first) == 5
     assert quotas.statuses == [("IN_PROGRESS", 9), ("COMPLETED", 1)]
     assert quotas.at_risk == 1
     assert look_around(NOON + timedelta(minutes=61)).quotas.first == []
@@ -234,8 +234,32 @@ def test_whatever_it_names_is_a_link(viewer: Client) -> None:
     runs = re.findall(r'<tr id="(?:ended|queued|running)-(\d+)">', shown)
     assert runs
     assert [run for run in runs if f'href="/executions/{run}/"' not in shown] == []
-    for onu in OnuEvent.objects.filter(onu__isnull=False).values_list("onu_id", flat=True):
-        assert f'href="/onus/{onu}/"' in shown
+    onus = {str(onu) for onu in OnuEvent.objects.values_list("onu_id", flat=True)}
+    linked = set(re.findall(r'href="/onus/(\d+)/"', shown))
+    assert linked
+    assert linked <= onus
+
+
+@pytest.mark.usefixtures("english")
+def test_the_onus_of_a_port_that_go_offline_together_are_one_event(viewer: Client) -> None:
+    know_brands()
+    (olt,) = add_olts("Centro")
+    now = database_now()
+    rows = [
+        OnuEvent(olt=olt, kind="offline", at=now, serial=f"HWTC{number:08}", place=f"0/1/3:{number}")
+        for number in range(70)
+    ]
+    alone = OnuEvent(
+        olt=olt, kind="online", at=now - timedelta(minutes=1), serial="HWTCALONE", place="0/1/3:1"
+    )
+    OnuEvent.objects.bulk_create([alone, *rows])
+    grouped, single = (event for event in look_around(now).events if event.what in ("offline", "online"))
+    assert (grouped.details, grouped.unnamed, len(grouped.onus)) == ("70 ONUs on port 0/1/3", 6, 64)
+    assert (single.onu, single.details, single.onus) == ("HWTCALONE", "0/1/3:1", [])
+    for path in (OVERVIEW, f"/olts/{olt.id}/facts/"):
+        shown = viewer.get(path, headers={"accept-language": "es"}).content.decode()
+        assert "<summary>70 ONU en el puerto 0/1/3</summary>" in shown
+        assert "y 6 más" in shown
 
 
 def test_ten_seconds_without_a_step_are_not_too_long_yet() -> None:
@@ -362,5 +386,5 @@ def test_what_ails_the_system_is_told_where_people_look(
     ill = Health((Reason("disk", "nearly full"), Reason("workers", "told by the live part")))
     monkeypatch.setattr("facho.web.dashboard.data.recent_health", lambda: ill)
     shown = viewer.get(OVERVIEW, headers={"accept-language": "es"}).content.decode()
-    assert shown.count("fd-alarm") == 1
+    assert shown.count('class="fd-alarm"') == 1
     assert "casi lleno" in shown

@@ -61,8 +61,8 @@ def test_a_run_is_where_it_was_and_what_runs_grows() -> None:
     ran("Centro", 300, 60)
     (centro, *_) = rows()
     assert [each.run.execution_id for each in centro.runs] == [done, runs]
-    assert [each.block.left for each in centro.runs] == pytest.approx([100 / 6, 700 / 12])
-    assert [each.block.width for each in centro.runs] == pytest.approx([100 / 12, 100 / 12])
+    assert [each.block.left for each in centro.runs] == pytest.approx([100 / 5, 700 / 10])
+    assert [each.block.width for each in centro.runs] == pytest.approx([100 / 10, 100 / 10])
 
 
 @pytest.mark.usefixtures("_three_olts")
@@ -72,9 +72,16 @@ def test_a_late_run_says_what_it_waited_for() -> None:
     ran("Centro", 50, 60, slot=slot, delay_ms=300_000, why_late=Why.OLT_BUSY, blocked_by_id=first)
     late = rows()[0].runs[1]
     assert late.delay is not None
-    assert late.delay.width == pytest.approx(100 * 5 / 180)
+    assert late.delay.width == pytest.approx(100 * 5 / 150)
     with override("en"):
         assert describe_run(late.run).endswith("5 min 00 s late: OLT busy with state")
+
+
+@pytest.mark.parametrize(("hours", "ahead"), [(2, 30), (6, 60), (12, 60)])
+def test_what_is_to_come_has_at_most_a_fifth_of_the_width(hours: int, ahead: int) -> None:
+    window = read_timeline(OltQuery(hours=hours), NOW, Config()).window
+    assert window.end - NOW == timedelta(minutes=ahead)
+    assert window.now_at >= 80
 
 
 @pytest.mark.usefixtures("_three_olts")
@@ -82,7 +89,7 @@ def test_the_hour_to_come_has_its_slots() -> None:
     node = node_of("state", "Norte")
     SnmpJobHost.objects.filter(id=node.id).update(next_run_at=NOW - timedelta(minutes=20), interval_s=600)
     # At half past nine: of the running hour there is no plan, of the next one half is in sight.
-    found = read_timeline(OltQuery(text="norte"), NOW - timedelta(minutes=30), Config())
+    found = read_timeline(OltQuery(text="norte", hours=6), NOW - timedelta(minutes=30), Config())
     slots = [each.run.slot for row in found.rows for each in row.runs]
     assert slots == [NOW + timedelta(minutes=minutes) for minutes in (10, 20, 30)]
 
@@ -93,7 +100,7 @@ def test_the_hour_to_come_is_as_it_would_be_planned() -> None:
     ExecutionPlan.objects.all().delete()
     slot = NOW + timedelta(minutes=10)
     SnmpJobHost.objects.filter(olt__name="Norte").update(next_run_at=slot, interval_s=3600)
-    found = read_timeline(OltQuery(text="norte"), NOW - timedelta(minutes=30), Config())
+    found = read_timeline(OltQuery(text="norte", hours=6), NOW - timedelta(minutes=30), Config())
     first, second = (each for row in found.rows for each in row.runs)
     assert (first.run.job, second.run.job) == ("discovery", "state")
     assert second.run.slot == first.run.slot == slot
@@ -156,18 +163,18 @@ def test_maintenance_is_shaded_and_named() -> None:
     )
     found = {row.olt: row for row in rows()}
     assert found["Centro"].health == "maintenance"
-    assert [round(block.left) for block in found["Centro"].closed] == [33]
+    assert [round(block.left) for block in found["Centro"].closed] == [40]
     assert not found["Sur"].closed
 
 
 def test_of_many_olts_a_page_is_shown_and_a_wall_turns_it() -> None:
     know_brands()
     add_olts(*(f"olt-{number:02}" for number in range(30)))
-    assert len(rows()) == 25
-    assert [row.olt for row in rows(page=2)] == [f"olt-{number:02}" for number in range(25, 30)]
+    assert len(rows()) == 8
+    assert [row.olt for row in rows(page=4)] == [f"olt-{number:02}" for number in range(24, 30)]
     assert read_timeline(OltQuery(), NOW, Config()).page_after == 1
     assert read_timeline(OltQuery(wall="1"), NOW, Config()).page_after == 2
-    assert read_timeline(OltQuery(wall="1", page=2), NOW, Config()).page_after == 1
+    assert read_timeline(OltQuery(wall="1", page=3), NOW, Config()).page_after == 1
 
 
 def test_an_address_that_makes_no_sense_is_the_usual_question() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rest_framework import serializers
 
 from facho.apps.hosts.models import Brand, Olt
-from facho.apps.snmp_jobs.models import JobKind, SnmpJob
+from facho.apps.snmp_jobs.models import JobKind, JobTarget, SnmpJob
 from facho.engine.commands.input_checks import LARGEST, LONGEST_NAME
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.web.api.input import Given, Interval, RowNames
@@ -16,6 +16,7 @@ from facho.web.api.input import Given, Interval, RowNames
 _MOST: Final = 200
 _SAME_NAMES: Final = (
     "name", "interval", "facts", "oids", "priority", "max_attempts", "retry_delay", "task_type", "enabled",
+    "target", "site",
 )  # fmt: skip
 
 
@@ -45,12 +46,19 @@ class JobChange(Given):
         help_text="the job that it runs after",
     )
     enabled = serializers.BooleanField(required=False)
+    target = serializers.ChoiceField(
+        JobTarget.choices, required=False,
+        help_text="the OLTs that it is for, also those added later; a selection has those of `olts` alone",
+    )  # fmt: skip
+    site = serializers.CharField(max_length=80, required=False, help_text="of the target `site`")
 
 
 class JobGiven(JobChange):
     """A job to add. What is left out is the setting, or follows from the rest."""
 
-    brand = serializers.PrimaryKeyRelatedField(queryset=Brand.objects.all())
+    brand = serializers.PrimaryKeyRelatedField(
+        queryset=Brand.objects.all(), required=False, allow_null=True, help_text="left out: any brand"
+    )
     kind = serializers.ChoiceField(JobKind.choices)
     olts = RowNames(Olt, required=False)
 
@@ -58,7 +66,7 @@ class JobGiven(JobChange):
 def new_job(given: Mapping[str, Any]) -> NewJob:
     names = ("kind", "olts", *_SAME_NAMES)
     return NewJob(
-        brand=given["brand"].name,
+        brand=given["brand"].name if given.get("brand") else "",
         master=_master_name(given) or "",
         **{name: given[name] for name in names if name in given},
     )

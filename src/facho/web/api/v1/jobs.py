@@ -17,6 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.engine.commands import jobs
 from facho.engine.commands.input_checks import LONGEST_NAME
+from facho.engine.commands.job_repeats import find_repeats
 from facho.engine.commands.what_if import Change, change_of
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, no_content, show_replanned
 from facho.web.api.input import Given, Interval, RowNames, read_input
@@ -31,6 +32,7 @@ class JobSerializer(serializers.ModelSerializer[SnmpJob]):
     retry_delay = Interval(source="retry_delay_s", read_only=True)
     facts = serializers.ListField(child=serializers.CharField(), read_only=True)
     oids = serializers.SlugRelatedField[Any](slug_field="oid", many=True, read_only=True)
+    site = serializers.CharField(source="target_site", read_only=True, help_text="of the target `site`")
     olt_count = serializers.IntegerField(read_only=True, help_text="number of OLTs; nodes/ lists them")
 
     class Meta:
@@ -38,7 +40,7 @@ class JobSerializer(serializers.ModelSerializer[SnmpJob]):
         fields = (
             "id", "name", "brand", "brand_name", "kind", "facts", "oids", "interval", "interval_s",
             "priority", "max_attempts", "retry_delay", "retry_delay_s", "task_type", "master", "master_name",
-            "enabled", "olt_count", "created_at",
+            "target", "site", "enabled", "olt_count", "created_at",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -51,7 +53,7 @@ class JobFilter(filters.FilterSet):
 
     class Meta:
         model = SnmpJob
-        fields = ("name", "brand", "kind", "task_type", "master", "enabled")
+        fields = ("name", "brand", "kind", "task_type", "master", "target", "enabled")
 
 
 class OltsGiven(Given):
@@ -101,7 +103,10 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         job = self.get_object()
         changes = job_changes(read_input(JobChange, request, partial=True))
         if wants_preview(request):
-            change = Change(lambda schedule: schedule.update_job(job.name, changes), _olt_names(job))
+            olts = jobs.affected_olts(job, changes)
+            facts = job.facts if changes.facts is None else changes.facts
+            repeats = find_repeats(job.kind, facts, olts, job.pk)
+            change = Change(lambda schedule: schedule.update_job(job.name, changes), olts, repeats)
             return show_what_if(request, change)
         jobs.update_job(job.name, changes, database_now())
         return self.show_row(job.pk)
@@ -146,7 +151,3 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         """Detach a job from OLTs and delete its executions there. Refused while it runs on one of them."""
         job, names = self.get_object().name, read_input(OltsGiven, request)["olts"]
         return show_replanned(jobs.detach(job, names, database_now()))
-
-
-def _olt_names(job: SnmpJob) -> dict[int, str]:
-    return dict(job.nodes.values_list("olt_id", "olt__name"))

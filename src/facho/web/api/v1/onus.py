@@ -110,7 +110,7 @@ class OnuFilter(OfOlt):
     q = CharFilter(
         method="search",
         validators=[_long_enough],
-        help_text=f"start or part of the serial, the MAC or the description: the first {MOST:,}",
+        help_text=f"start or part of the serial or the MAC, or words of the description: the first {MOST:,}",
     )
 
     class Meta:

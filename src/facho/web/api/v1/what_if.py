@@ -51,11 +51,18 @@ class OnOltSerializer(serializers.Serializer[Any]):
     would_fit = WouldFitSerializer(allow_null=True)
 
 
+class RepeatSerializer(serializers.Serializer[Any]):
+    job = serializers.CharField()
+    facts = serializers.ListField(child=serializers.CharField())
+    olts = serializers.IntegerField(help_text="number of OLTs")
+
+
 class WhatIfSerializer(serializers.Serializer[Any]):
     """The effect on each OLT, the worst first. Nothing was saved."""
 
     becomes_impossible = serializers.IntegerField(help_text="number of OLTs whose work would no longer fit")
     olts = OnOltSerializer(many=True)
+    repeats = RepeatSerializer(many=True, help_text="jobs that already ask the same of the same OLTs")
 
 
 class WhatIfGiven(Given):
@@ -103,11 +110,13 @@ def wants_preview(request: Request) -> bool:
 
 
 def show_what_if(request: Request, change: Change) -> Response:
-    return _show_effects(ask_what_if(request.user, role_of_request(request), change))
+    found = ask_what_if(request.user, role_of_request(request), change)
+    return _show_effects(found, [each.as_json() for each in change.repeats])
 
 
-def _show_effects(found: Sequence[WhatIf]) -> Response:
+def _show_effects(found: Sequence[WhatIf], repeats: Sequence[dict[str, Any]]) -> Response:
     ids = dict(Olt.objects.filter(name__in=[each.olt for each in found]).values_list("name", "id"))
     rows = [{**each.as_json(), "olt": ids.get(each.olt), "olt_name": each.olt} for each in found]
     impossible = sum(each.becomes_impossible for each in found)
-    return Response(WhatIfSerializer({"becomes_impossible": impossible, "olts": rows}).data)
+    answer = {"becomes_impossible": impossible, "olts": rows, "repeats": repeats}
+    return Response(WhatIfSerializer(answer).data)

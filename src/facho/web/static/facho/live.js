@@ -13,6 +13,20 @@
     }
   });
 
+  // What a person opened stays open when its part is replaced. Only parts that can be recognised have an id.
+  const open = new WeakMap();
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const opened = event.detail.target.querySelectorAll("details[open][id]");
+    open.set(event.detail.target, Array.from(opened, (each) => each.id));
+  });
+
+  document.addEventListener("htmx:afterSwap", (event) => {
+    for (const id of open.get(event.detail.target) ?? []) {
+      document.getElementById(id)?.setAttribute("open", "");
+    }
+  });
+
   // The tag of what each part shows; a part that came with the page has it as an attribute. If the server still has
   // the same, it answers with 304 and without a body. The browser's own cache is not used: nothing of these pages
   // is stored.

@@ -1,0 +1,157 @@
+"""The facts that a job can ask for, in words, with the families that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.hosts.selectors import PLACE_FACTS, USUAL_SETS, facts_offered
+from facho.vendors import GENERIC, Entity, builtin
+from facho.vendors.facts import FACTS
+from facho.web.words.facts import ONU_FACTS
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as Text
+
+_SET_NAMES: Final[Mapping[str, Text]] = {
+    "optics": _("Optical values of ONUs"),
+    "health": _("Health of the OLT and its boards"),
+    "ports": _("Ports of the OLT"),
+    "autofind": _("ONUs waiting for activation"),
+}
+_ENTITY_NAMES: Final[Mapping[Entity, Text | str]] = {
+    Entity.ONU: "ONU",
+    Entity.UNI: _("Customer ports of ONUs"),
+    Entity.PORT: _("Ports of the OLT"),
+    Entity.BOARD: _("Boards"),
+    Entity.FAN: _("Fans"),
+    Entity.OLT: "OLT",
+    Entity.AUTOFIND: _("ONUs waiting for activation"),
+}
+# Names of facts that ONUs do not have, or that mean something else there.
+_OTHER_FACTS: Final[Mapping[str, Text | str]] = {
+    "speed": _("Speed"),
+    "onus_known": _("Configured ONUs"),
+    "onus_online": _("ONUs online"),
+    "onus_offline": _("ONUs offline"),
+    "tx_dbm": _("Power sent"),
+    "rx_dbm": _("Power received"),
+    "in_octets": _("Bytes received"),
+    "out_octets": _("Bytes sent"),
+    "speed_mbps": _("Speed"),
+    "cpu_pct": "CPU",
+    "memory_pct": _("Memory"),
+    "power_w": _("Power drawn"),
+    "speed_rpm": _("Speed in revolutions"),
+    "speed_pct": _("Speed in percent"),
+    "version": _("Software"),
+    "seen_at": _("Found at"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FactChoice:
+    fact: str
+    name: str
+    # In a few words, and all of them.
+    families: str
+    families_in_full: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    name: str
+    choices: Sequence[FactChoice]
+    chosen: int
+
+
+def pick_facts(chosen: Collection[str] | None) -> list[FactGroup]:
+    """Return all facts in groups, the usual sets first. What an operator named himself stays a choice."""
+    wanted = set(chosen or ())
+    groups = [
+        (str(_("Usual sets")), [(each, str(_SET_NAMES.get(each, each))) for each in sorted(USUAL_SETS)])
+    ]
+    for entity, facts in FACTS.items():
+        names = [
+            (_full_name(entity, fact), _name(fact))
+            for fact in facts
+            if entity is not Entity.ONU or fact not in PLACE_FACTS
+        ]
+        groups.append((str(_ENTITY_NAMES.get(entity, entity.value)), names))
+    known = {fact for _name, facts in groups for fact, _words in facts}
+    if own := sorted(wanted - known):
+        groups.append((str(_("Others")), [(fact, fact) for fact in own]))
+    return [_group(name, facts, wanted) for name, facts in groups]
+
+
+def describe_fact(fact: str) -> str:
+    """Return the name of a fact or a set, with the thing that it is about unless that is the ONU."""
+    if fact in _SET_NAMES:
+        return str(_SET_NAMES[fact])
+    thing, dot, own = fact.rpartition(".")
+    if not dot or thing not in set(Entity):
+        return _name(fact)
+    return f"{_ENTITY_NAMES[Entity(thing)]}: {_name(own)}"
+
+
+def _name(fact: str) -> str:
+    return str(ONU_FACTS.get(fact) or _OTHER_FACTS.get(fact, fact))
+
+
+def _group(name: str, facts: Sequence[tuple[str, str]], wanted: Collection[str]) -> FactGroup:
+    families = _families()
+    offered = [
+        FactChoice(fact, words, *_describe_families(families.get(fact, ())), fact in wanted)
+        for fact, words in facts
+        if fact in families or fact in wanted
+    ]
+    return FactGroup(name, offered, sum(each.chosen for each in offered))
+
+
+def _describe_families(having: Sequence[str]) -> tuple[str, str]:
+    """Return the families by vendor, the shorter way: who has it, or who has not; and all their titles."""
+    profiles = {name: profile for name, profile in builtin().items() if name != GENERIC}
+    lacking = [name for name in profiles if name not in having]
+    titles = ", ".join(profiles[name].title for name in having)
+    if having and not lacking:
+        return gettext("all families"), titles
+    if len(lacking) * 2 < len(profiles):
+        return gettext("all families except %(families)s") % {"families": _by_vendor(lacking)}, titles
+    return _by_vendor(having), titles
+
+
+def _by_vendor(names: Sequence[str]) -> str:
+    """Return the vendor of families, or the title of a family if others of its vendor are not among them."""
+    profiles = {name: profile for name, profile in builtin().items() if name != GENERIC}
+    partly = {profile.vendor for name, profile in profiles.items() if name not in names}
+    said = [
+        profiles[name].title if profiles[name].vendor in partly else profiles[name].vendor for name in names
+    ]
+    return ", ".join(dict.fromkeys(said))
+
+
+def _full_name(entity: Entity, fact: str) -> str:
+    return fact if entity is Entity.ONU else f"{entity.value}.{fact}"
+
+
+@lru_cache(maxsize=1)
+def _families() -> Mapping[str, Sequence[str]]:
+    """Return the families that have each fact and each usual set."""
+    found: dict[str, list[str]] = {}
+    for name in builtin():
+        if name != GENERIC:
+            for fact in _facts_of(name):
+                found.setdefault(fact, []).append(name)
+    return found
+
+
+def _facts_of(name: str) -> Iterator[str]:
+    profile = builtin()[name]
+    facts = {_full_name(table.entity, column.fact) for table in profile.tables for column in table.columns}
+    yield from sorted(facts | USUAL_SETS.intersection(facts_offered(profile)))
