@@ -186,11 +186,12 @@ def onus_in_state(onus: QuerySet[Onu], *statuses: str) -> QuerySet[Onu]:
 
 
 def onus_down_by(onus: QuerySet[Onu], *causes: str) -> QuerySet[Onu]:
-    """Keep the ONUs that are offline for one of these causes. The index of states leaves those offline."""
+    """Keep the ONUs that are offline for one of these causes."""
     found = Q()
     for cause in causes:
         found |= _down_by(cause)
-    return onus.filter(found)
+    # Each cause implies it; stated alone, it is looked up by the index of states.
+    return onus.filter(found, state__in=DOWN_STATES)
 
 
 def _down_by(cause: str) -> Q:

@@ -286,7 +286,7 @@ def test_who_waits_to_be_provisioned_is_listed_the_latest_first(viewer: Client) 
     assert 0 < page.index("HWTC00000002") < page.index("HWTC00000001")
 
 
-COSTS = {"/onus/{onu}/": 13, "/onus/worst/": 7, "/onus/worst/?by=flaps": 7, "/onus/unprovisioned/": 6}
+COSTS = {"/onus/{onu}/": 14, "/onus/worst/": 8, "/onus/worst/?by=flaps": 8, "/onus/unprovisioned/": 6}
 
 
 @pytest.mark.parametrize("path", COSTS)
