@@ -194,7 +194,8 @@ def test_the_load_is_told_by_the_hour_in_which_runs_ended(olt: Olt) -> None:
 def test_ports_tell_how_many_onus_get_too_little_light(olt: Olt) -> None:
     for number, power in enumerate((-20.0, -28.0, -29.5, None)):
         place = {"frame": 0, "slot": 1, "port": 3, "onu_id": number, "address": f"0/1/3/{number}"}
-        Onu.objects.create(olt=olt, onu_rx_dbm=power, first_seen=NOON, last_seen=NOON, **place)
+        judged = {"onu_rx_dbm": power, "optical_state": "weak" if power in (-28.0, -29.5) else ""}
+        Onu.objects.create(olt=olt, first_seen=NOON, last_seen=NOON, **judged, **place)
     (port,) = read_olt_details(olt, NOON, Config()).ports
     assert (port.row.port, port.measured, port.weak, port.port_id) == ("0/1/3", 3, 2, None)
 
