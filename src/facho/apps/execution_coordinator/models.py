@@ -101,7 +101,7 @@ class QuotaViolation(models.Model):
     # A name, because it must outlive the account.
     acknowledged_at = models.DateTimeField(_("acknowledged at"), null=True)
     acknowledged_by = models.CharField(_("acknowledged by"), max_length=150, default="", blank=True)
-    acknowledged_note = models.CharField(_("note"), max_length=500, default="", blank=True)
+    acknowledged_note = models.CharField(_("note"), max_length=200, default="", blank=True)
     created_at = models.DateTimeField(_("created at"))
 
     class Meta:

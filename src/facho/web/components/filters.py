@@ -20,7 +20,7 @@ from facho.apps import localized_numbers
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of, is_weak
-from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
+from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
@@ -241,16 +241,6 @@ def severity_name(severity: str) -> str:
 @register.filter
 def severity_colour(severity: str) -> str:
     return colours.SEVERITY_COLOURS[severity]
-
-
-@register.filter
-def quota_status_name(status: str) -> str:
-    return str(QuotaStatus(status).label)
-
-
-@register.filter
-def quota_status_colour(status: str) -> str:
-    return colours.QUOTA_COLOURS[status]
 
 
 # Events and health problems.

@@ -17,6 +17,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="quotaviolation",
             name="acknowledged_note",
-            field=models.CharField(blank=True, default="", max_length=500, verbose_name="note"),
+            field=models.CharField(blank=True, default="", max_length=200, verbose_name="note"),
         ),
     ]
