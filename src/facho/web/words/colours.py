@@ -44,6 +44,8 @@ HEALTH_COLOURS: Final[Mapping[str, str]] = {
     Health.UNREACHABLE: "danger",
     Health.SUSPENDED: "danger",
     Health.FAILING: "warning",
+    Health.DEGRADED: "warning",
+    Health.OVERLOADED: "warning",
     Health.FINE: "success",
     Health.NEVER_ASKED: "info",
     Health.MAINTENANCE: "info",
