@@ -54,8 +54,8 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
             "site", "enabled", "state", "state_reason", "reachable", "down_since", "unreachable_since",
             "suspended_reason", "suspended_at", "next_probe_at", "failed_in_a_row", "max_in_flight",
             "max_varbinds", "max_requests_per_second", "shortest_interval_s", "learned", "lacks", "cpu_pct",
-            "cpu_read_at", "version", "uptime_s", "uptime_read_at", "sys_descr", "sys_object_id", "created_at",
-            "removed_at",
+            "cpu_read_at", "version", "uptime_s", "uptime_read_at", "sys_descr", "sys_object_id",
+            "created_at", "removed_at",
         )  # fmt: skip
         read_only_fields = fields
 
