@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("hosts", "0006_credentials_of_one_olt"),
+        ("hosts", "0007_why_an_olt_is_disabled"),
     ]
 
     operations = [
