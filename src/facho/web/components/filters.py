@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,12 +14,12 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.timezone import localtime
-from django.utils.translation import pgettext
+from django.utils.translation import ngettext, pgettext
 
 from facho.apps import localized_numbers
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
-from facho.apps.discovery.selectors import interface_of
+from facho.apps.discovery.selectors import interface_of, is_weak
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
 from facho.apps.executions.delay_texts import DELAY_TEXTS
@@ -154,14 +154,8 @@ def interface(onu: Onu) -> str:
     return interface_of(onu)
 
 
-@register.filter
-def onu_state(state: str) -> str:
-    return str(states.ONU_STATES.get(state, state))
-
-
-@register.filter
-def onu_colour(state: str) -> str:
-    return colours.ONU_COLOURS.get(state, "default")
+register.filter("onu_cause", states.onu_cause_name)
+register.filter(is_weak)
 
 
 register.simple_tag(ages.onu_badge)
@@ -324,3 +318,25 @@ def over_days(query: PortQuery, days: int) -> str:
 
 def _query_string(query: PortQuery, **changes: Any) -> str:
     return urlencode(asdict(replace(query, **changes)))
+
+
+@register.filter
+def value_of(values: Mapping[Any, Any], key: Any) -> Any:
+    return values.get(key)
+
+
+@register.filter
+def decibels(difference: float) -> str:
+    """Return a difference with its sign, which a reader looks for first."""
+    return localized_numbers.localized(f"{difference:+.1f}".replace("-", "\N{MINUS SIGN}"))
+
+
+register.filter("about_length", localized_numbers.about)
+
+
+@register.filter
+def hours_name(hours: int) -> str:
+    """Return the name of a period: in days from one day on."""
+    if hours % 24:
+        return ngettext("%d hour", "%d hours", hours) % hours
+    return ngettext("%d day", "%d days", hours // 24) % (hours // 24)

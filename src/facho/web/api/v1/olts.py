@@ -29,7 +29,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import count_rows_removed_with, remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, show_replanned
-from facho.web.api.input import errors_at, read_input
+from facho.web.api.input import Given, errors_at, read_input
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
 
 # Names of states in this version of the API, where they differ.
@@ -48,7 +48,8 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
         model = Olt
         fields = (
             "id", "name", "brand", "brand_name", "model", "model_name", "address", "port", "snmp_version",
-            "site", "enabled", "state", "reachable", "down_since", "unreachable_since", "suspended_reason",
+            "site", "enabled", "disabled_at", "disabled_by", "disabled_reason", "state", "reachable",
+            "down_since", "unreachable_since", "suspended_reason",
             "suspended_at", "next_probe_at", "failed_in_a_row", "max_in_flight", "max_varbinds",
             "max_requests_per_second", "shortest_interval_s", "learned", "lacks", "cpu_pct", "cpu_read_at",
             "version", "uptime_s", "uptime_read_at", "sys_descr", "sys_object_id", "created_at", "removed_at",
@@ -59,6 +60,10 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
     def get_state(self, olt: Olt) -> str:
         health = health_of(olt, self.context["left_alone"])
         return _STATES.get(health, health.value)
+
+
+class ReasonGiven(Given):
+    reason = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text="why")
 
 
 class OltFilter(filters.FilterSet):
@@ -146,11 +151,21 @@ class Olts(ReadOnlyRows[Olt]):
         """Enable an OLT: its nodes run after one full interval. A suspended OLT is resumed."""
         return show_replanned(olts.enable_olts([self.get_object().name], database_now()))
 
-    @extend_schema(request=None, responses=ReplannedSerializer)
+    @extend_schema(request=ReasonGiven, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
-    def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Disable an OLT. Running executions stop at their next request and store nothing."""
-        return show_replanned(olts.disable_olts([self.get_object().name], database_now()))
+    def disable(self, request: Request, **_: Any) -> Response:
+        """Disable an OLT, with a reason. Running executions stop at their next request and store nothing."""
+        reason = read_input(ReasonGiven, request).get("reason", "")
+        with errors_at(FIELDS):
+            return show_replanned(olts.disable_olts([self.get_object().name], database_now(), reason))
+
+    @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: None})
+    @action(methods=["post"], detail=True)
+    def recover(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Probe a suspended OLT now: the engine asks it at once, and resumes it if it answers."""
+        with errors_at(FIELDS):
+            olts.probe_olts_now([self.get_object().name], database_now())
+        return Response(status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(request=None, responses=TestedSerializer)
     @action(methods=["post"], detail=True)
