@@ -283,8 +283,8 @@ def onu_event_colour(kind: str) -> str:
 
 
 @register.filter
-def level_colour(level: str) -> str:
-    return colours.LEVEL_COLOURS.get(level, "default")
+def event_colour(what: str, level: str) -> str:
+    return colours.event_colour(what, level)
 
 
 @register.filter
