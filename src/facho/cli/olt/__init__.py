@@ -114,7 +114,7 @@ _EXAMPLES_REMOVE: Final = """
 `facho olt remove olt-7 --yes --json`  for scripts
 """
 
-_COLUMNS: Final = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus")
+_COLUMNS: Final = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus", "reason")
 _OUTAGE_COLUMNS: Final = ("olt", "port", "cause", "onus", "began_at", "ended_at", "lasted")
 # The most outages that a terminal shows.
 _MOST_OUTAGES: Final = 50

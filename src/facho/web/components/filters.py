@@ -28,7 +28,8 @@ from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
 from facho.core.interval import format_interval
 from facho.core.quota import Hour
-from facho.core.reasons import Reason, from_json
+from facho.core.reason_texts import TABLE_NOT_PRESENT
+from facho.core.reasons import Reason, from_json, missing_tables, without_code
 from facho.web.components import ages, quotas
 from facho.web.components.list_query import OltQuery, PlanQuery
 from facho.web.components.state_band import Stretch
@@ -221,6 +222,19 @@ def failure(found: object) -> str:
     return reason_words(found if isinstance(found, Reason) else from_json(found))
 
 
+@register.filter
+def problem(found: object) -> str:
+    """Return in words what is wrong. Tables that an OLT does not have are no problem."""
+    reason = found if isinstance(found, Reason) else from_json(found)
+    return reason_words(without_code(reason, TABLE_NOT_PRESENT))
+
+
+@register.filter
+def lacking_tables(found: object) -> str:
+    """Return the tables that the OLT does not have, or nothing."""
+    return ", ".join(sorted(missing_tables(found if isinstance(found, Reason) else from_json(found))))
+
+
 register.filter("wait_reason", executions.wait_reason)
 register.filter("run_title", executions.describe_run)
 register.filter("lane_title", executions.describe_lane)
@@ -259,8 +273,8 @@ def onu_event_colour(kind: str) -> str:
 
 
 @register.filter
-def level_colour(level: str) -> str:
-    return colours.LEVEL_COLOURS.get(level, "default")
+def event_colour(what: str, level: str) -> str:
+    return colours.event_colour(what, level)
 
 
 @register.filter
