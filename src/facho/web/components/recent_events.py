@@ -26,7 +26,9 @@ _VIOLATION: Final = Case(
     When(
         event_type=EventType.QUOTA_VIOLATION,
         then=Subquery(
-            QuotaViolation.objects.filter(olt=OuterRef("olt_id"), created_at=OuterRef("timestamp")).values("id")[:1]
+            QuotaViolation.objects.filter(olt=OuterRef("olt_id"), created_at=OuterRef("timestamp")).values(
+                "id"
+            )[:1]
         ),
     ),
     default=None,

@@ -22,6 +22,7 @@ from facho.config import current
 from facho.engine.commands.acknowledgements import acknowledge_violation
 from facho.web.api.base import EnglishReasons, OltRowSerializer, ReadOnlyRows, no_content
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+from facho.web.api.input import Given, errors_at, read_input
 from facho.web.components.quotas import at_risk
 
 
