@@ -146,7 +146,7 @@ class HourQuotas:
     @property
     def more(self) -> int:
         """Return how many there are beside the first."""
-        return sum(count for _, count in self.statuses) - len(self.first)
+        return sum(count for _, count in self.results) - len(self.first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,15 @@ from tests.factories import add_olts, at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 BUSY = {"why": "olt_busy", "what": "discovery", "count": 8, "lost_s": 2400}
+OPTICS = {"task_type": "get_optics", "required": 12, "completed": 4, "failed": 0, "skipped": 8}
+STATE = {"task_type": "get_state", "required": 12, "completed": 12, "failed": 0, "skipped": 0}
 REPORT = {
     "tasks": [
-        {"task_type": "get_optics", "required": 12, "completed": 4, "failed": 0, "skipped": 8, "percent": 33.3,
-         "severity": "HIGH", "reasons": [BUSY]},
-        {"task_type": "get_state", "required": 12, "completed": 12, "failed": 0, "skipped": 0, "percent": 100.0,
-         "severity": None, "reasons": []},
+        {**OPTICS, "percent": 33.3, "severity": "HIGH", "reasons": [BUSY]},
+        {**STATE, "percent": 100.0, "severity": None, "reasons": []},
     ],
     "reasons": [BUSY],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
