@@ -19,7 +19,7 @@ from facho.engine.upkeep.retention_holds import HOLD
 
 @command
 def acknowledge_violation(violation_id: int, by: str, now: datetime, why: str = "") -> None:
-    """Acknowledge a violation, with a note. A second call changes nothing: the first person stays recorded."""
+    """Acknowledge a violation, with a note. The first person stays recorded; later calls change nothing."""
     written = {"acknowledged_note": check_reason(why, "note")} if why.strip() else {}
     violation = QuotaViolation.objects.filter(id=violation_id)
     found = violation.first()
