@@ -24,6 +24,8 @@ _EXAMPLES_ADD: Final = """
 
 `facho maintenance add fans --olt olt-7 --for 2h`  from now on, for two hours
 
+`facho maintenance add upgrade --olt olt-7 --preset tonight`  from 00:00 to 06:00
+
 `facho maintenance add move --site Centro --from 2026-11-20T22:00 --until 2026-11-21T06:00`
 
 `facho maintenance add backup --site Centro --weekly sat,sun --at 02:00 --for 1h`
@@ -64,6 +66,9 @@ def add(
     duration: Annotated[str, typer.Option("--for", metavar="TIME", help="How long: 30m, 2h.")] = "",
     weekly: Annotated[str, typer.Option(metavar="DAYS", help="Every week on these days: sat,sun.")] = "",
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When a weekly one starts.")] = "",
+    preset: Annotated[
+        str, typer.Option(metavar="NAME", help="Usual times: tonight, next-2h or sunday (00:00 to 06:00).")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Add a window, once or every week."""
@@ -76,11 +81,12 @@ def add(
             name,
             olt=olt,
             site=site,
-            starts_at=starts_at or (None if weekly or at else now),
+            starts_at=starts_at or (None if weekly or at or preset else now),
             ends_at=_parse_date("ends_at", until, config),
             weekdays=[day.strip().lower() for day in weekly.split(",") if day.strip()],
             start=_parse_time_of_day(at),
             duration=duration or None,
+            preset=preset,
         )
         row = _window_row(add_window(window, now), now, config)
         sentence = f"Added {name}: {row['olt'] or row['site']} is not asked {row['when']}."

@@ -7,6 +7,7 @@ time; of one that the clock shows twice, the first counts.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -45,6 +46,31 @@ class Weekly:
 
 
 Plan: TypeAlias = Single | Weekly
+
+
+class Preset(enum.StrEnum):
+    """Times that people plan often."""
+
+    TONIGHT = "tonight"
+    NEXT_2H = "next-2h"
+    SUNDAY = "sunday"
+
+
+_NIGHT: Final = (time(0), time(6))
+
+
+def preset_span(preset: Preset, now: datetime, zone: tzinfo) -> Span:
+    """Return the span of a preset on the operator's clock; a night that has begun counts from now on."""
+    if preset is Preset.NEXT_2H:
+        return now, now + timedelta(hours=2)
+    today = now.astimezone(zone).date()
+    days = (today + ahead * _DAY for ahead in range(_A_WEEK.days))
+    nights = (
+        tuple(datetime.combine(day, each, zone).astimezone(UTC) for each in _NIGHT)
+        for day in days
+        if preset is Preset.TONIGHT or WEEKDAYS[day.weekday()] == "sun"
+    )
+    return next((max(start, now), end) for start, end in nights if end > now)
 
 
 def spans(plan: Plan, after: datetime, until: datetime, zone: tzinfo) -> Iterator[Span]:

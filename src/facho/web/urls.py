@@ -35,6 +35,7 @@ urlpatterns = [
     path("olts/<int:olt_id>/test/", olt_actions.test_olt, name="olt-test"),
     path("olts/<int:olt_id>/enable/", olt_actions.enable_olt, name="olt-enable"),
     path("olts/<int:olt_id>/disable/", olt_actions.disable_olt, name="olt-disable"),
+    path("olts/<int:olt_id>/recover/", olt_actions.recover_olt, name="olt-recover"),
     path("olts/<int:olt_id>/shift/", olt_actions.shift_node, name="olt-shift"),
     path(
         "olts/<int:olt_id>/violations/<int:violation_id>/acknowledge/",

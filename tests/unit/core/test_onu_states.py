@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from facho.core.onu_states import after_complete_discovery, is_known, offline_cause, online_change
+from facho.core.onu_states import (
+    OnuStatus,
+    after_complete_discovery,
+    down_cause,
+    is_known,
+    offline_cause,
+    online_change,
+    onu_status,
+    reported_states,
+)
+from facho.vendors.facts import ONU_STATES
 
 GONE = ["los", "power_off", "auth_failed", "disabled", "offline"]
 
@@ -47,6 +57,48 @@ def test_a_change_of_state_is_news_or_not(before: str, now: str, expected: str |
 )
 def test_the_cause_is_what_was_told_else_what_the_state_says(told: str, state: str, expected: str) -> None:
     assert offline_cause(told, state) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("online", "online"),
+        ("starting", "starting"),
+        *[(gone, "offline") for gone in GONE],
+        ("", "unknown"),
+        ("unknown", "unknown"),
+        ("of new firmware", "unknown"),
+    ],
+)
+def test_the_state_is_the_same_for_all_vendors(state: str, expected: str) -> None:
+    assert onu_status(state) == expected
+
+
+def test_every_state_that_profiles_report_is_of_one_status() -> None:
+    reported = [each for status in OnuStatus for each in reported_states(status)]
+    assert sorted(reported) == sorted([*ONU_STATES, ""])
+    assert all(onu_status(each) == status for status in OnuStatus for each in reported_states(status))
+
+
+def test_a_reported_state_stands_for_itself() -> None:
+    assert reported_states("los") == ("los",)
+
+
+@pytest.mark.parametrize(
+    ("state", "told", "expected"),
+    [
+        ("los", "", "los"),
+        ("los", "power_off", "power_off"),
+        ("offline", "signal", "signal"),
+        ("offline", "", ""),
+        # Of an outage that has ended.
+        ("online", "los", ""),
+        ("starting", "los", ""),
+        ("", "los", ""),
+    ],
+)
+def test_only_an_onu_that_is_offline_has_a_cause(state: str, told: str, expected: str) -> None:
+    assert down_cause(state, told) == expected
 
 
 @pytest.mark.parametrize(("state", "expected"), [("", False), ("unknown", False), ("starting", True)])

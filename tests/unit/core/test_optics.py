@@ -1,6 +1,16 @@
 import pytest
 
-from facho.core.optics import FEWEST_HOURS, Limits, baseline_of, judge_power, optical_change
+from facho.core.optics import (
+    FEWEST_HOURS,
+    Limits,
+    baseline_of,
+    has_weak_power,
+    is_below,
+    judge_power,
+    middle_half,
+    optical_change,
+    power_difference,
+)
 
 
 def turns(powers: list[float], usual: float | None = None) -> list[str]:
@@ -56,3 +66,24 @@ def test_usual_is_the_middle_of_a_day_or_more() -> None:
     assert baseline_of([-20.0] * FEWEST_HOURS) == -20.0
     # A bad night does not move it.
     assert baseline_of([-20.0] * 100 + [-28.0] * 12) == -20.0
+
+
+@pytest.mark.parametrize(("state", "weak"), [("", False), ("weak", True), ("falling", True)])
+def test_weak_is_what_the_last_collection_judged_so(state: str, weak: bool) -> None:
+    assert has_weak_power(state) is weak
+
+
+def test_a_power_is_compared_with_that_of_others() -> None:
+    assert power_difference(-25.5, -23.5) == -2.0
+    assert power_difference(None, -23.5) is None
+    assert power_difference(-25.5, None) is None
+
+
+def test_the_middle_half_needs_four_powers() -> None:
+    assert middle_half([-22.0, -23.0, -24.0]) is None
+    assert middle_half([-22.0, -23.0, -24.0, -25.0]) == (-24.25, -22.75)
+
+
+@pytest.mark.parametrize(("power", "below"), [(-27.0, False), (-27.001, False), (-27.01, True)])
+def test_a_power_is_below_a_limit_by_a_hundredth(power: float, below: bool) -> None:
+    assert is_below(power, -27.0) is below

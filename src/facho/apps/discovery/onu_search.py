@@ -20,7 +20,13 @@ from facho.apps.db.database import has_index, is_embedded
 from facho.apps.db.prefix import begins_with, begins_with_any_case
 from facho.apps.discovery.description_search import words_condition
 from facho.apps.discovery.models import Onu, Presence
-from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
+from facho.apps.discovery.selectors import (
+    interface_of,
+    onus_down_by,
+    onus_in_state,
+    weak_onus,
+    with_duplicate_serial,
+)
 from facho.apps.hosts.models import Olt
 from facho.vendors import rules
 from facho.vendors.errors import BadValue
@@ -143,6 +149,9 @@ def filter_onus(
     *,
     search: str = "",
     state: str = "",
+    status: str = "",
+    cause: str = "",
+    weak: bool = False,
     presence: str = "",
     duplicates: bool = False,
 ) -> QuerySet[Onu]:
@@ -153,6 +162,12 @@ def filter_onus(
     """
     given = {"olt": olt, "state": state, "presence": presence}
     onus = Onu.objects.filter(**{field: value for field, value in given.items() if value})
+    if status:
+        onus = onus_in_state(onus, status)
+    if cause:
+        onus = onus_down_by(onus, cause)
+    if weak:
+        onus = weak_onus(onus)
     if duplicates:
         onus = with_duplicate_serial(onus)
     for word in search.split():

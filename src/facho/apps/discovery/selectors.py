@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
@@ -18,12 +18,15 @@ from facho.apps.hosts.health import STATUS_COLUMNS, health_of
 from facho.apps.hosts.models import Olt
 from facho.core.freshness import ShownState, shown_state
 from facho.core.olt_status import OltStatus
+from facho.core.onu_states import DOWN_STATES, DownCause, OnuStatus, down_cause, onu_status, reported_states
+from facho.core.optics import has_weak_power
 from facho.vendors import Entity, Key
 from facho.vendors.facts import FACTS
 from facho.vendors.index import intern_key, onu_key
 
 _CHUNK: Final = 2000
 _MAX_RANKED: Final = 50
+_MAX_OPTICAL_EVENTS: Final = 100
 
 
 class KnownRow(NamedTuple):
@@ -60,9 +63,14 @@ class OnuRow:
     distance_m: int | None
     temperature_c: float | None
     presence: str
+    # When its presence last changed.
     last_seen: datetime
     # The state as people may believe it: unknown behind an OLT that delivers nothing.
     shown_state: str | None
+    # The collected state and cause, the same for all vendors; the cause only of one that is offline.
+    status: str
+    cause: str | None
+    weak: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +168,69 @@ def with_duplicate_serial(onus: QuerySet[Onu]) -> QuerySet[Onu]:
     return onus.filter(Exists(same.exclude(id=OuterRef("id"))), **found).exclude(serial="")
 
 
+# Links to lists of ONUs use these parameters, which combine:
+#   /admin/discovery/onu/?olt__id__exact=5&state=offline&cause=los&weak=yes
+#   /api/v1/onus/?olt=5&status=offline&cause=los&weak=true
+def weak_onus(onus: QuerySet[Onu]) -> QuerySet[Onu]:
+    """Keep the weak ONUs: every count and list of weak ONUs is of these. See `core.optics.has_weak_power`."""
+    return onus.filter(WEAK)
+
+
+def is_weak(onu: Onu) -> bool:
+    return onu.presence == Presence.PRESENT and has_weak_power(onu.optical_state)
+
+
+def onus_in_state(onus: QuerySet[Onu], *statuses: str) -> QuerySet[Onu]:
+    """Keep the ONUs in one of these normalised states, or of the states that OLTs report."""
+    return onus.filter(state__in={each for status in statuses for each in reported_states(status)})
+
+
+def onus_down_by(onus: QuerySet[Onu], *causes: str) -> QuerySet[Onu]:
+    """Keep the ONUs that are offline for one of these causes."""
+    found = Q()
+    for cause in causes:
+        found |= _down_by(cause)
+    # Each cause implies it; stated alone, it is looked up by the index of states.
+    return onus.filter(found, state__in=DOWN_STATES)
+
+
+def _down_by(cause: str) -> Q:
+    if cause == DownCause.UNKNOWN:
+        return Q(state=OnuStatus.OFFLINE.value, down_cause__in=("", cause))
+    reported = Q(state__in=DOWN_STATES, down_cause=cause)
+    implied = Q(state=cause, down_cause__in=("", "unknown"))
+    return reported | implied if cause in DOWN_STATES else reported
+
+
+WEAK: Final = Q(presence=Presence.PRESENT) & ~Q(optical_state="")
+
+
+def last_online(onus: Iterable[Onu], collected: datetime | None) -> dict[int, datetime]:
+    """Return when each ONU was last seen online, where that is known, in one query.
+
+    For one that is online that is the last collection of states; for others, when it went offline.
+    """
+    down = [onu.id for onu in onus if onu.presence == Presence.ABSENT or onu.state != OnuStatus.ONLINE]
+    events = OnuEvent.objects.filter(onu__in=down, kind=EventKind.OFFLINE).order_by()
+    went: dict[int, datetime] = dict(events.values_list("onu").annotate(last=Max("at")))
+    if collected is not None:
+        went |= {onu.id: collected for onu in onus if onu.id not in down}
+    return went
+
+
+def weak_since(onu: Onu) -> datetime | None:
+    """Return since when an ONU has been weak without recovering; None unless it is weak."""
+    if not is_weak(onu):
+        return None
+    kinds = (EventKind.WEAK, EventKind.FALLING, EventKind.RECOVERED)
+    since = None
+    for kind, at in events_of(onu).filter(kind__in=kinds).values_list("kind", "at")[:_MAX_OPTICAL_EVENTS]:
+        if kind == EventKind.RECOVERED:
+            break
+        since = at
+    return since
+
+
 def events_of(onu: Onu) -> QuerySet[OnuEvent]:
     """Return the events of an ONU, the last first."""
     return OnuEvent.objects.filter(onu=onu)
@@ -213,6 +284,9 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         temperature_c=onu.temperature_c,
         presence=onu.presence,
         last_seen=onu.last_seen,
+        status=onu_status(onu.state).value,
+        cause=down_cause(onu.state, onu.down_cause) or None,
+        weak=is_weak(onu),
     )
 
 
@@ -228,19 +302,29 @@ def onus_in_order(ids: Sequence[int]) -> list[Onu]:
 
 
 def weakest_ids(where: Where, most: int = _MAX_RANKED) -> list[int]:
-    """Return the ids of the ONUs with the least power at the ONU, else at the OLT.
+    """Return the ids of the ONUs with the least power at the ONU, else at the OLT."""
+    # Tens of thousands may be sorted: only their ids, and the rest is read of the first ones.
+    weakest_first = (F("power").asc(nulls_last=True), "id")
+    return list(_ranked_by_power(where).order_by(*weakest_first).values_list("id", flat=True)[:most])
 
-    Everywhere, or at a site, only those that are flagged as weak or fallen: they have an index. Power itself
-    has none, because it would be written with every collection.
+
+def count_by_power(where: Where) -> int:
+    """Return the number of ONUs of which `weakest_ids` returns the first."""
+    return _ranked_by_power(where).count()
+
+
+def _ranked_by_power(where: Where) -> QuerySet[Any]:
+    """Return the weak ONUs everywhere or at a site, and those with a known power of an OLT or a port.
+
+    The weak ones have an index. Power itself has none, because it would be written with every collection.
     """
     onus = Onu.objects.filter(presence=Presence.PRESENT, **_olt_condition(where))
+    onus = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm"))
     if where.olt_id is None:
-        onus = onus.exclude(optical_state="")
-    elif where.port:
+        return weak_onus(onus)
+    if where.port:
         onus = onus.filter(_port_condition(where.port))
-    powered = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm")).filter(power__isnull=False)
-    # Tens of thousands may be sorted: only their ids, and the rest is read of the first ones.
-    return list(powered.order_by("power", "id").values_list("id", flat=True)[:most])
+    return onus.filter(Q(power__isnull=False) | WEAK)
 
 
 class OfflineCount(NamedTuple):
@@ -262,14 +346,23 @@ def flapping_onus(counts: Sequence[OfflineCount]) -> list[Flapping]:
 
 def most_often_offline(where: Where, since: datetime, most: int = _MAX_RANKED) -> list[OfflineCount]:
     """Count how often ONUs went offline, of those that did most often, and more than once."""
+    worst = _offline_counts(where, since).order_by("-times", "-last", "onu")
+    found: Iterable[tuple[Any, int, datetime]] = worst.values_list("onu", "times", "last")[:most]
+    return [OfflineCount(*row) for row in found]
+
+
+def count_flapping(where: Where, since: datetime) -> int:
+    """Return the number of ONUs of which `most_often_offline` returns the first."""
+    return _offline_counts(where, since).count()
+
+
+def _offline_counts(where: Where, since: datetime) -> QuerySet[Any, Any]:
     events = OnuEvent.objects.filter(kind=EventKind.OFFLINE, at__gte=since, **_olt_condition(where))
     if where.olt_id is not None and where.port:
         events = events.filter(place__startswith=f"{where.port}:")
     # Of the columns of one index only, which is read instead of the events.
     counted = events.order_by().values("onu").annotate(times=Count("*"), last=Max("at"))
-    worst = counted.filter(times__gt=1, onu__isnull=False).order_by("-times", "-last", "onu")
-    found: Iterable[tuple[Any, int, datetime]] = worst.values_list("onu", "times", "last")[:most]
-    return [OfflineCount(*row) for row in found]
+    return counted.filter(times__gt=1, onu__isnull=False)
 
 
 def _olt_condition(where: Where) -> dict[str, object]:

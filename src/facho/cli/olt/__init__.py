@@ -111,7 +111,7 @@ _EXAMPLES_ENABLE: Final = """
 _EXAMPLES_DISABLE: Final = """
 **Examples**
 
-`facho olt disable olt-7`  it is not asked any more, and its executions are aborted
+`facho olt disable olt-7 --reason "new board"`  it is not asked any more, and its executions end
 """
 _EXAMPLES_REMOVE: Final = """
 **Examples**
@@ -121,7 +121,7 @@ _EXAMPLES_REMOVE: Final = """
 `facho olt remove olt-7 --yes --json`  for scripts
 """
 
-_COLUMNS: Final = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus")
+_COLUMNS: Final = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus", "reason")
 _OUTAGE_COLUMNS: Final = ("olt", "port", "cause", "onus", "began_at", "ended_at", "lasted")
 # The most outages that a terminal shows.
 _MOST_OUTAGES: Final = 50
@@ -395,12 +395,27 @@ def enable(names: Names = None, every: All = False, as_json: AsJson = False) -> 
 
 
 @app.command(epilog=_EXAMPLES_DISABLE)
-def disable(names: Names = None, every: All = False, as_json: AsJson = False) -> None:
+def disable(
+    names: Names = None,
+    every: All = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why: it is shown with the OLT and recorded.")] = "",
+    as_json: AsJson = False,
+) -> None:
     """Disable OLTs: they are not asked, and their quotas do not count."""
-    _switch(names or (), enabled=False, every=every, as_json=as_json)
+    _switch(names or (), enabled=False, every=every, as_json=as_json, reason=reason)
 
 
-def _switch(names: Sequence[str], *, enabled: bool, every: bool, as_json: bool) -> None:
+@app.command()
+def recover(names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of OLTs.")]) -> None:
+    """Probe suspended OLTs now: the engine asks them at once, and resumes those that answer."""
+    with system():
+        from facho.engine.commands.olts import probe_olts_now
+
+        probe_olts_now(names, database_now())
+        typer.echo(f"Probed now by the engine: {', '.join(names)}.")
+
+
+def _switch(names: Sequence[str], *, enabled: bool, every: bool, as_json: bool, reason: str = "") -> None:
     if bool(names) == every:
         refuse("give names, or --all")
     with system():
@@ -409,7 +424,8 @@ def _switch(names: Sequence[str], *, enabled: bool, every: bool, as_json: bool) 
 
         if every:
             names = list(Olt.objects.filter(enabled=not enabled).values_list("name", flat=True))
-        replanned = (enable_olts if enabled else disable_olts)(names, database_now())
+        now = database_now()
+        replanned = enable_olts(names, now) if enabled else disable_olts(names, now, reason)
         print_switched("OLT", names, replanned, enabled=enabled, as_json=as_json)
 
 

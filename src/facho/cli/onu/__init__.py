@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -15,6 +15,7 @@ from facho.cli.output import AsJson, print_facts, print_json, print_list, print_
 from facho.cli.processes import stop_on_signals
 from facho.cli.progress import status_line
 from facho.cli.system import database_now, system
+from facho.core.onu_states import DownCause, OnuStatus
 from facho.core.reasons import in_english
 from facho.engine.commands.errors import CommandError
 
@@ -28,7 +29,9 @@ app = typer.Typer(no_args_is_help=True, help="ONUs: list, show and read them.")
 _EXAMPLES_LIST: Final = """
 **Examples**
 
-`facho onu list --olt olt-7 --state los`  those of an OLT that have no light
+`facho onu list --olt olt-7 --cause los`  those of an OLT that are offline for lack of light
+
+`facho onu list --weak`  those with weak or fallen optical power
 
 `facho onu list --search HWTC1234`  by serial, MAC or description
 
@@ -71,13 +74,15 @@ _EXAMPLES_HISTORY: Final = """
 `facho onu history HWTC1234ABCD --since 2026-11-01 --until 2026-11-02T18:00 --csv`  every point, for a script
 """
 _COLUMNS: Final = (
-    "olt", "interface", "serial", "mac", "description", "model", "state", "down_cause", "distance_m",
+    "olt", "interface", "serial", "mac", "description", "model", "state", "cause", "distance_m",
     "rx_dbm", "olt_rx_dbm", "presence",
 )  # fmt: skip
 _UNPROVISIONED_COLUMNS: Final = (
     "olt", "port", "serial", "mac", "model", "vendor_id", "sw_version", "seen_since"
 )  # fmt: skip
 _EVENT_COLUMNS: Final = ("at", "event", "place", "before", "cause")
+# People see these as the state.
+_FOR_SCRIPTS: Final = ("shown_state", "status")
 # The most rows on a terminal; a script gets all.
 _MOST_ROWS: Final = 100
 _MOST_EVENTS: Final = 20
@@ -100,7 +105,14 @@ def list_onus(
     search: Annotated[
         str, typer.Option(metavar="WORDS", help="In the serial, the MAC or the description.")
     ] = "",
-    state: Annotated[str, typer.Option(help="Only those in this state, as online or los.")] = "",
+    state: Annotated[str, typer.Option(help="Only those whose OLT reports this state, as los.")] = "",
+    status: Annotated[
+        str, typer.Option(help="Only those that are online, starting, offline or unknown, of all vendors.")
+    ] = "",
+    cause: Annotated[str, typer.Option(help="Only those that are offline for this cause, as los.")] = "",
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Only those with weak or fallen optical power.")
+    ] = False,
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Only those whose serial is at two places of an OLT.")
     ] = False,
@@ -120,13 +132,16 @@ def list_onus(
         from facho.engine.commands.olts import olt_named
         from facho.vendors.facts import ONU_STATES
 
-        if state and state not in ONU_STATES:
-            known = ", ".join(ONU_STATES)
-            raise CommandError("state", f"'{state}' is no state of an ONU; these are: {known}")
+        _check_word("state", state, ONU_STATES, "state of an ONU")
+        _check_word("status", status, list(OnuStatus), "status of an ONU")
+        _check_word("cause", cause, list(DownCause), "cause")
         onus = filter_onus(
             None if olt is None else olt_named(olt),
             search=search,
             state=state,
+            status=status,
+            cause=cause,
+            weak=weak,
             duplicates=duplicates,
             presence="" if absent else Presence.PRESENT,
         )
@@ -136,15 +151,21 @@ def list_onus(
         if as_json:
             print_json(rows)
             return
-        print_rows([_with_shown_state(row) for row in rows], _COLUMNS, "There are no such ONUs.")
+        print_rows([_for_people(row) for row in rows], _COLUMNS, "There are no such ONUs.")
         if most and (more := onus.count() - len(rows)) > 0:
             typer.echo(f"{more:,} more (--limit 0 shows all)")
 
 
-def _with_shown_state(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row for people: a state that nobody knows is said to be unknown."""
-    unknown = row["shown_state"] != row["state"]
-    return {**row, "state": "unknown (OLT down)" if unknown else row["state"]}
+def _check_word(option: str, word: str, known: Collection[str], what: str) -> None:
+    if word and word not in known:
+        raise CommandError(option, f"'{word}' is no {what}; these are: {', '.join(known)}")
+
+
+def _for_people(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row for people: the state in the words for all vendors, or that nobody knows it, and why."""
+    if row["shown_state"] != row["state"]:
+        return {**row, "state": "unknown (OLT down)", "cause": None}
+    return {**row, "state": row["status"] if row["state"] else None}
 
 
 @app.command(epilog=_EXAMPLES_UNPROVISIONED)
@@ -179,8 +200,8 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
         if as_json:
             print_json({**facts, "collected": collected, "events": events})
             return
-        shown = _with_shown_state(facts)
-        print_facts({name: value for name, value in shown.items() if name != "shown_state"})
+        shown = _for_people(facts)
+        print_facts({name: value for name, value in shown.items() if name not in _FOR_SCRIPTS})
         collections = [{"datum": each, "at": at} for each, at in collected.items()]
         print_section("Last collected", collections, ("datum", "at"))
         print_section("Events", events, _EVENT_COLUMNS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -14,7 +14,15 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import olts_of
 from facho.config import current
-from facho.core.maintenance import LONGEST_WEEKLY, WEEKDAYS, first_overlap, span_at, spans
+from facho.core.maintenance import (
+    LONGEST_WEEKLY,
+    WEEKDAYS,
+    Preset,
+    first_overlap,
+    preset_span,
+    span_at,
+    spans,
+)
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_choice, check_free_name, find_named, parse_seconds
 from facho.engine.commands.olts import check_site, olt_named
@@ -27,7 +35,7 @@ _TICK = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window of an OLT or a site: from `starts_at` to `ends_at`, or weekly at `start` for `duration`."""
+    """A window of an OLT or a site: from `starts_at` to `ends_at`, a preset, or weekly at `start`."""
 
     name: str
     olt: str = ""
@@ -37,6 +45,7 @@ class Window:
     weekdays: Sequence[str] = ()
     start: time | None = None
     duration: str | timedelta | None = None
+    preset: str = ""
     enabled: bool = True
 
 
@@ -122,8 +131,19 @@ def _target(wanted: Window) -> tuple[Olt | None, str]:
 
 
 def _time_columns(wanted: Window, now: datetime) -> dict[str, Any]:
+    if wanted.preset:
+        return _single_columns(_with_preset_times(wanted, now), now)
     is_weekly = bool(wanted.weekdays) or wanted.start is not None
     return _weekly_columns(wanted) if is_weekly else _single_columns(wanted, now)
+
+
+def _with_preset_times(wanted: Window, now: datetime) -> Window:
+    preset = Preset(check_choice(wanted.preset, [each.value for each in Preset], "preset"))
+    others = (wanted.starts_at, wanted.ends_at, wanted.start, wanted.duration)
+    if wanted.weekdays or any(each is not None for each in others):
+        raise CommandError("preset", _("a preset has its own times: give no others"))
+    starts_at, ends_at = preset_span(preset, now, current().time_zone)
+    return replace(wanted, starts_at=starts_at, ends_at=ends_at)
 
 
 def _single_columns(wanted: Window, now: datetime) -> dict[str, Any]:

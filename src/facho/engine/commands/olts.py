@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
+from facho.apps.access.actors import actor_name
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import differences, note_rows
 from facho.apps.db.database import database_now, pause_for_other_writers
@@ -27,6 +28,7 @@ from facho.engine.commands.input_checks import (
     check_line,
     check_name,
     check_range,
+    check_reason,
     find_all_named,
     find_named,
     taken_name,
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
     from facho.engine.collect.identify import Identified
 
 AUTO: Final = "auto"
+# The columns that tell why an OLT is disabled, as they are when it is enabled.
+NOT_DISABLED: Final[Mapping[str, object]] = {
+    "disabled_at": None,
+    "disabled_by": "",
+    "disabled_reason": "",
+}
 _LONGEST_INTERVAL_S: Final = 366 * 86_400
 
 
@@ -260,8 +268,27 @@ def enable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
     note_rows(Action.RESUME, olts.exclude(suspended_reason=""))
     reset_nodes(SnmpJobHost.objects.filter(olt__in=list(suspended)))
     reset_nodes(SnmpJobHost.objects.filter(olt__in=ids).exclude(suspended_reason=""))
-    olts.update(enabled=True, **NOT_SUSPENDED)
+    olts.update(enabled=True, **NOT_DISABLED, **NOT_SUSPENDED)
     return replan(ids, now)
+
+
+@command
+def probe_olts_now(names: Sequence[str], now: datetime) -> None:
+    """Make the next probe of suspended OLTs due now: the engine asks them at once, and resumes who answers.
+
+    Where no OLT may resume by itself, a person who asks for it resumes it.
+    """
+    found = olts_named(names)
+    _refuse_being_removed(found)
+    for olt in found:
+        if not olt.enabled or not olt.is_suspended:
+            raise CommandError("olts", _("%s is not suspended") % olt.name)
+    if not current().come_back:
+        enable_olts(names, now)
+        return
+    olts = Olt.objects.filter(id__in=[olt.id for olt in found])
+    note_rows(Action.RESUME, olts)
+    olts.update(next_probe_at=now, failed_probes=0)
 
 
 def _refuse_being_removed(olts: Sequence[Olt]) -> None:
@@ -271,10 +298,14 @@ def _refuse_being_removed(olts: Sequence[Olt]) -> None:
 
 
 @command
-def disable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
-    """Disable OLTs. Running executions stop at their next request and store nothing."""
+def disable_olts(names: Sequence[str], now: datetime, reason: str = "") -> ReplanResult:
+    """Disable OLTs. Running executions stop at their next request and store nothing.
+
+    The reason of those that were disabled before stays.
+    """
     ids = [olt.id for olt in olts_named(names)]
-    Olt.objects.filter(id__in=ids).update(enabled=False)
+    why = {"disabled_at": now, "disabled_by": actor_name(), "disabled_reason": check_reason(reason)}
+    Olt.objects.filter(id__in=ids, enabled=True).update(enabled=False, **why)
     return replan(ids, now)
 
 

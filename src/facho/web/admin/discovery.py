@@ -9,24 +9,40 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
 from facho.apps.db.database import database_now
-from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, Optics, PortOutage, UnreadableRows
 from facho.apps.discovery.onu_search import search_onus
-from facho.apps.discovery.selectors import interface_of, shown_state_of, with_duplicate_serial
+from facho.apps.discovery.selectors import (
+    interface_of,
+    onus_down_by,
+    onus_in_state,
+    shown_state_of,
+    weak_onus,
+    with_duplicate_serial,
+)
 from facho.apps.localized_numbers import about
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.web.admin.base import OltFactsAdmin, OltRowsAdmin, ReadOnlyInline
 from facho.web.admin.columns import choice_badge, display, word_column
 from facho.web.admin.exporting import export_csv
-from facho.web.admin.filters import choice_filter, recent_filter, word_filter
+from facho.web.admin.filters import choice_filter, list_filter, recent_filter
 from facho.web.components.ages import unknown_because
 from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
-from facho.web.words.states import DOWN_CAUSES, ONU_STATES
+from facho.web.words.states import CAUSE_CHOICES, DOWN_CAUSES, ONU_STATUSES, onu_cause_name, onu_state_name
 
 _DUPLICATE_FILTER = choice_filter(
     "duplicate", _("duplicate serial"), {"yes": (_("at two places on one OLT"), with_duplicate_serial)}
+)
+_WEAK_FILTER = choice_filter(
+    "weak",
+    _("Weak ONUs"),
+    {
+        "yes": (_("weak or fallen power"), weak_onus),
+        "limit": (Optics.WEAK.label, lambda onus: weak_onus(onus).filter(optical_state=Optics.WEAK)),
+        "fallen": (Optics.FALLING.label, lambda onus: weak_onus(onus).filter(optical_state=Optics.FALLING)),
+    },
 )
 _OPEN_FILTER = choice_filter(
     "open",
@@ -62,9 +78,10 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         "presence",
     )
     list_filter = (
-        word_filter("state", _("state"), ONU_STATES),
+        list_filter("state", _("state"), lambda _model: ONU_STATUSES.items(), onus_in_state),
+        list_filter("cause", _("cause"), lambda _model: CAUSE_CHOICES.items(), onus_down_by, DropdownFilter),
+        _WEAK_FILTER,
         "presence",
-        "optical_state",
         _DUPLICATE_FILTER,
         ("olt", AutocompleteSelectFilter),
     )
@@ -141,9 +158,11 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         shown = shown_state_of(onu, left_alone)
         if shown.because is not None:
             return shown.state, unknown_because(shown.because)
-        return (onu.state, str(ONU_STATES.get(onu.state, onu.state))) if onu.state else None
+        return (onu.state, onu_state_name(onu.state)) if onu.state else None
 
-    cause = word_column("down_cause", _("cause"), DOWN_CAUSES)
+    @display(description=_("cause"))
+    def cause(self, onu: Onu) -> str:
+        return onu_cause_name(onu)
 
     @display(description="ONU (dBm)", ordering="onu_rx_dbm")
     def at_onu(self, onu: Onu) -> float | None:

@@ -1,28 +1,31 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
 from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from facho.apps.db.database import database_now
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
 from facho.core.interval import format_interval
-from facho.core.maintenance import WEEKDAYS, Span, now_and_next
+from facho.core.maintenance import WEEKDAYS, Preset, Span, now_and_next, preset_span
 from facho.engine.commands import maintenance
+from facho.engine.commands.errors import CommandError
 from facho.web.admin.base import RemovableAdmin, SwitchableAdmin, show_outcomes
 from facho.web.admin.columns import display
 from facho.web.admin.filters import choice_filter, values_filter
@@ -50,7 +53,29 @@ _DAYS: Final = dict(
 )
 
 
+_PRESETS: Final = {
+    Preset.TONIGHT: _("tonight, 00 to 06"),
+    Preset.NEXT_2H: _("next 2 hours"),
+    Preset.SUNDAY: _("this Sunday, 00 to 06"),
+}
+
+
+def _preset_choices() -> list[tuple[str, str]]:
+    now, zone = timezone.now(), current().time_zone
+    named = [(each, _format_span(preset_span(each, now, zone))) for each in Preset]
+    return [("", gettext("other times")), *((each.value, f"{_PRESETS[each]}: {at}") for each, at in named)]
+
+
 class WindowForm(_WindowForm):
+    repeats = forms.ChoiceField(
+        label=capfirst(_("repetition")),
+        choices=(("once", _("Once")), ("weekly", _("Every week"))),
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+    )
+    preset = forms.ChoiceField(
+        label=capfirst(_("preset")), choices=_preset_choices, required=False, widget=UnfoldAdminSelectWidget
+    )
     weekdays = forms.MultipleChoiceField(
         label=capfirst(_("weekdays")),
         choices=list(_DAYS.items()),
@@ -72,7 +97,11 @@ class WindowForm(_WindowForm):
         written: dict[str, Any] = {}
         if window is not None and window.weekdays:
             lasts = timedelta(seconds=window.duration_s)
-            written = {"weekdays": window.weekdays.split(","), "duration": format_interval(lasts)}
+            written = {
+                "repeats": "weekly",
+                "weekdays": window.weekdays.split(","),
+                "duration": format_interval(lasts),
+            }
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
 
     def _post_clean(self) -> None:
@@ -118,10 +147,14 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
     autocomplete_fields = ("olt",)
     actions = ("end", "enable", "disable", "remove")
     fieldsets = (
-        (None, {"fields": ("name", "enabled", ("olt", "site"))}),
-        (_("Once"), {"fields": ("starts_at", "ends_at")}),
+        (None, {"fields": ("name", "enabled", ("olt", "site"), "repeats")}),
+        (_("Once"), {"fields": ("preset", "starts_at", "ends_at")}),
         (_("Every week"), {"fields": ("weekdays", ("start_time", "duration"))}),
     )
+
+    class Media:
+        js = ("facho/maintenance_form.js",)
+        css = {"all": ("facho/maintenance_form.css",)}  # noqa: RUF012  as Django has it
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[MaintenanceWindow]:
         return super().get_queryset(request).defer("olt__credentials")
@@ -134,10 +167,24 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
         change: bool,
     ) -> None:
         wanted, now = _window_from_form(form.cleaned_data), database_now()
-        saved = (
-            maintenance.change_window(obj.pk, wanted, now) if change else maintenance.add_window(wanted, now)
-        )
+        try:
+            saved = (
+                maintenance.change_window(obj.pk, wanted, now)
+                if change
+                else maintenance.add_window(wanted, now)
+            )
+        except CommandError as refused:
+            # The form hides the times of a preset, and errors at them too.
+            if wanted.preset and refused.field in _HIDDEN["preset"]:
+                raise CommandError("preset", refused.message) from None
+            raise
         obj.__dict__.update(saved.__dict__)
+
+    def response_post_save_add(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponseRedirect:
+        return _back(request) or super().response_post_save_add(request, obj)
+
+    def response_post_save_change(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponseRedirect:
+        return _back(request) or super().response_post_save_change(request, obj)
 
     def set_enabled(self, rows: list[MaintenanceWindow], *, enabled: bool) -> None:
         maintenance.switch_windows([window.name for window in rows], database_now(), enabled=enabled)
@@ -177,7 +224,26 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
         show_outcomes(request, chosen.values_list("name", flat=True), _end_window)
 
 
+def _back(request: HttpRequest) -> HttpResponseRedirect | None:
+    """Return to the page that the form was opened from, if it is one of this site."""
+    page, host = request.GET.get("next", ""), request.get_host()
+    if url_has_allowed_host_and_scheme(page, {host}, require_https=request.is_secure()):
+        return HttpResponseRedirect(page)
+    return None
+
+
+# What the form hides does not count, whatever was entered before it was hidden.
+_HIDDEN: Final[Mapping[str, Mapping[str, Any]]] = {
+    "once": {"weekdays": [], "start_time": None, "duration": None},
+    "weekly": {"preset": "", "starts_at": None, "ends_at": None},
+    "preset": {"starts_at": None, "ends_at": None},
+}
+
+
 def _window_from_form(given: dict[str, Any]) -> maintenance.Window:
+    given = {**given, **_HIDDEN.get(given["repeats"], {})}
+    if given["preset"]:
+        given.update(_HIDDEN["preset"])
     olt = given["olt"]
     return maintenance.Window(
         given["name"],
@@ -188,13 +254,19 @@ def _window_from_form(given: dict[str, Any]) -> maintenance.Window:
         weekdays=given["weekdays"],
         start=given["start_time"],
         duration=given["duration"],
+        preset=given["preset"],
         enabled=given["enabled"],
     )
 
 
 def _format_span(span: Span) -> str:
-    since, until = (date_format(localtime(each), "SHORT_DATETIME_FORMAT") for each in span)
-    return gettext("%(since)s to %(until)s") % {"since": since, "until": until}
+    start, end = (localtime(each) for each in span)
+    until = f"{end:%H:%M}" if start.date() == end.date() else _format_minute(end)
+    return gettext("%(since)s to %(until)s") % {"since": _format_minute(start), "until": until}
+
+
+def _format_minute(at: datetime) -> str:
+    return f"{date_format(at, 'SHORT_DATE_FORMAT')} {at:%H:%M}"
 
 
 def _end_window(name: str) -> str:

@@ -68,18 +68,18 @@ def onu_badge(onu: Onu, maintained: Container[int] = ()) -> SafeString:
     """Return the badge of the state of an ONU with its OLT. `maintained` are the OLTs under maintenance."""
     if onu.presence == Presence.ABSENT:
         return format_html('<span class="fd-badge fd-danger">{}</span>', onu.get_presence_display())
-    return state_badge(onu.state, health_of(onu.olt, maintained))
+    return state_badge(onu.state, health_of(onu.olt, maintained), states.onu_cause_name(onu))
 
 
-def state_badge(state: str, health: str) -> SafeString:
-    """Return the badge of a collected state, behind an OLT of this health."""
+def state_badge(state: str, health: str, cause: str = "") -> SafeString:
+    """Return the badge of a collected state, behind an OLT of this health, and why it is offline."""
     shown = shown_state(state, OltStatus(health))
     if shown.because is None:
-        return _badge(state)
+        return _with_cause(_badge(state), cause)
     unknown = format_html('<span class="fd-badge">{}</span>', unknown_because(shown.because))
     if not state:
         return unknown
-    last = format_html(_("last known: {state}"), state=states.ONU_STATES.get(state, state))
+    last = format_html(_("last known: {state}"), state=states.onu_state_name(state))
     return format_html('{} <small class="fd-last-known">{}</small>', unknown, last)
 
 
@@ -100,5 +100,9 @@ def _badge(state: str) -> SafeString:
     return format_html(
         '<span class="fd-badge fd-{}">{}</span>',
         colours.ONU_COLOURS.get(state, "default"),
-        states.ONU_STATES.get(state, state),
+        states.onu_state_name(state),
     )
+
+
+def _with_cause(badge: SafeString, cause: str) -> SafeString:
+    return format_html("{} <small>{}</small>", badge, cause) if cause else badge

@@ -42,6 +42,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueBand:
+    """A range of values across the chart, in percent from its top."""
+
+    top: float
+    height: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     title: str
     unit: str
@@ -51,6 +60,8 @@ class Chart:
     # Limits, and marked instants.
     limits: Sequence[Tick] = field(default=())
     marks: Sequence[Tick] = field(default=())
+    # Ranges of values.
+    bands: Sequence[ValueBand] = field(default=())
 
     @property
     def is_empty(self) -> bool:
@@ -96,6 +107,7 @@ def line_chart(
     limit: tuple[float, str] | None = None,
     marks: Sequence[tuple[datetime, str]] = (),
     span: tuple[float, float] | None = None,
+    band: tuple[float, float, str] | None = None,
     longest_gap: timedelta = timedelta(hours=2),
 ) -> Chart:
     """Draw series as lines, which break where a value is missing or none came for `longest_gap`.
@@ -106,7 +118,10 @@ def line_chart(
     known += span or ()
     if limit is not None:
         known.append(limit[0])
+    if known and band is not None:
+        known += band[:2]
     axis, rows = value_axis(known)
+    bands = [] if band is None else [_value_band(axis, *band)]
     limits = [] if limit is None else [Tick(100 - axis.percent(limit[0]), limit[1])]
     return Chart(
         title,
@@ -116,7 +131,12 @@ def line_chart(
         time_axis(period),
         limits,
         [Tick(period.span.percent(at.timestamp() * 1000), what) for at, what in marks],
+        bands,
     )
+
+
+def _value_band(axis: Span, low: float, high: float, label: str) -> ValueBand:
+    return ValueBand(100 - axis.percent(high), axis.percent(high) - axis.percent(low), label)
 
 
 def value_axis(known: Iterable[float], wanted: int = 4) -> tuple[Span, list[Tick]]:

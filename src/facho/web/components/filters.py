@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,12 +14,12 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.timezone import localtime
-from django.utils.translation import pgettext
+from django.utils.translation import ngettext, pgettext
 
 from facho.apps import localized_numbers
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
-from facho.apps.discovery.selectors import interface_of
+from facho.apps.discovery.selectors import interface_of, is_weak
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
 from facho.apps.executions.delay_texts import DELAY_TEXTS
@@ -28,7 +28,8 @@ from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
 from facho.core.interval import format_interval
 from facho.core.quota import Hour
-from facho.core.reasons import Reason, from_json
+from facho.core.reason_texts import TABLE_NOT_PRESENT
+from facho.core.reasons import Reason, from_json, missing_tables, without_code
 from facho.web.components import ages, quotas
 from facho.web.components.list_query import OltQuery
 from facho.web.components.state_band import Stretch
@@ -154,14 +155,8 @@ def interface(onu: Onu) -> str:
     return interface_of(onu)
 
 
-@register.filter
-def onu_state(state: str) -> str:
-    return str(states.ONU_STATES.get(state, state))
-
-
-@register.filter
-def onu_colour(state: str) -> str:
-    return colours.ONU_COLOURS.get(state, "default")
+register.filter("onu_cause", states.onu_cause_name)
+register.filter(is_weak)
 
 
 register.simple_tag(ages.onu_badge)
@@ -227,6 +222,19 @@ def failure(found: object) -> str:
     return reason_words(found if isinstance(found, Reason) else from_json(found))
 
 
+@register.filter
+def problem(found: object) -> str:
+    """Return in words what is wrong. Tables that an OLT does not have are no problem."""
+    reason = found if isinstance(found, Reason) else from_json(found)
+    return reason_words(without_code(reason, TABLE_NOT_PRESENT))
+
+
+@register.filter
+def lacking_tables(found: object) -> str:
+    """Return the tables that the OLT does not have, or nothing."""
+    return ", ".join(sorted(missing_tables(found if isinstance(found, Reason) else from_json(found))))
+
+
 register.filter("wait_reason", executions.wait_reason)
 register.filter("run_title", executions.describe_run)
 register.filter("lane_title", executions.describe_lane)
@@ -275,8 +283,8 @@ def onu_event_colour(kind: str) -> str:
 
 
 @register.filter
-def level_colour(level: str) -> str:
-    return colours.LEVEL_COLOURS.get(level, "default")
+def event_colour(what: str, level: str) -> str:
+    return colours.event_colour(what, level)
 
 
 @register.filter
@@ -324,3 +332,25 @@ def over_days(query: PortQuery, days: int) -> str:
 
 def _query_string(query: PortQuery, **changes: Any) -> str:
     return urlencode(asdict(replace(query, **changes)))
+
+
+@register.filter
+def value_of(values: Mapping[Any, Any], key: Any) -> Any:
+    return values.get(key)
+
+
+@register.filter
+def decibels(difference: float) -> str:
+    """Return a difference with its sign, which a reader looks for first."""
+    return localized_numbers.localized(f"{difference:+.1f}".replace("-", "\N{MINUS SIGN}"))
+
+
+register.filter("about_length", localized_numbers.about)
+
+
+@register.filter
+def hours_name(hours: int) -> str:
+    """Return the name of a period: in days from one day on."""
+    if hours % 24:
+        return ngettext("%d hour", "%d hours", hours) % hours
+    return ngettext("%d day", "%d days", hours // 24) % (hours // 24)

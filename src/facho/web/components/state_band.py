@@ -47,15 +47,22 @@ class Stretch:
 
 
 def build_band(
-    changes: Sequence[StateChange], now_is: str, first_seen: datetime, period: Period
+    changes: Sequence[StateChange],
+    now_is: str,
+    first_seen: datetime,
+    period: Period,
+    known_until: datetime | None = None,
 ) -> list[Stretch]:
     """Build the stretches of a period from the state changes, oldest first, and the current state.
 
     The state before the first change follows from that change, or is the current state if there is none. An
-    event that only says that the ONU exists takes its state from the next event.
+    event that only says that the ONU exists takes its state from the next event. After `known_until`, the
+    last collection of states, the state is unknown.
     """
     found = []
-    for since, until, state, cause in _iter_stretches(changes, now_is, first_seen, period.end):
+    last = min(known_until or period.end, period.end)
+    stretches = [*_iter_stretches(changes, now_is, first_seen, last), (last, period.end, UNKNOWN, "")]
+    for since, until, state, cause in stretches:
         start, end = max(since, period.start), min(until, period.end)
         if start < end:
             left, right = (period.span.percent(at.timestamp() * 1000) for at in (start, end))
@@ -81,9 +88,14 @@ def _state_before(change: StateChange) -> str:
     return _STATE_BEFORE.get(EventKind(change.kind), UNKNOWN)
 
 
+def known_width(stretches: Sequence[Stretch]) -> float:
+    """Return the percentage of the period whose state is known."""
+    return sum(each.width for each in stretches if each.state != UNKNOWN)
+
+
 def state_share(stretches: Sequence[Stretch], state: str) -> float | None:
     """Return the percentage of the known time in a state."""
-    known = sum(each.width for each in stretches if each.state != UNKNOWN)
+    known = known_width(stretches)
     if not known:
         return None
     return 100 * sum(each.width for each in stretches if each.state == state) / known

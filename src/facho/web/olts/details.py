@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import Health, PortRow, health_of, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence, UnreadableRows
-from facho.apps.discovery.selectors import unreadable_rows
+from facho.apps.discovery.selectors import WEAK, unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
 from facho.apps.hosts.models import Oid, Olt
 from facho.apps.maintenance.selectors import windows_between
@@ -92,7 +92,7 @@ def read_olt_details(olt: Olt, now: datetime, config: Config) -> OltDetails:
         now=now,
         olt_id=olt.id,
         health=health_of(olt.id),
-        ports=list(_port_summaries(olt.id, config)),
+        ports=list(_port_summaries(olt.id)),
         load=read_olt_load(olt.id, now),
         learned=olt.learned,
         missing_columns=_missing_columns(olt, now),
@@ -112,18 +112,20 @@ def recent_outages(olt_id: int, place: str | None = None) -> list[PortOutage]:
     return list((rows if place is None else rows.filter(place=place))[:_OUTAGES_SHOWN])
 
 
-def _port_summaries(olt_id: int, config: Config) -> Iterator[PortSummary]:
+def _port_summaries(olt_id: int) -> Iterator[PortSummary]:
     numbers = dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
-    light = _count_powers(olt_id, config.optical_weak)
+    light = _count_powers(olt_id)
     for row in ports_of(olt_id):
         yield PortSummary(row, numbers.get(row.port), *light.get(row.port, (0, 0)))
 
 
-def _count_powers(olt_id: int, weak: float) -> dict[str, tuple[int, int]]:
-    """Return by port the number of ONUs with known power, and how many of them are weak."""
+def _count_powers(olt_id: int) -> dict[str, tuple[int, int]]:
+    """Return by port the number of ONUs whose power is or was known, and how many of them are weak."""
     onus = Onu.objects.filter(olt=olt_id, presence=Presence.PRESENT, port__isnull=False)
     rows = onus.annotate(power=POWER).order_by().values_list("frame", "slot", "port")
-    counted = rows.annotate(measured=Count("power"), weak=Count("id", filter=Q(power__lt=weak)))
+    counted = rows.annotate(
+        measured=Count("id", filter=Q(power__isnull=False) | WEAK), weak=Count("id", filter=WEAK)
+    )
     return {str(Key(*place)): (measured, below) for *place, measured, below in counted}
 
 

@@ -13,12 +13,21 @@ from django.utils.translation import gettext as _
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
-from facho.apps.discovery.onu_events import port_of
-from facho.apps.discovery.selectors import events_of, interface_of, onus_collected_at
+from facho.apps.discovery.onu_events import POWERS, port_of
+from facho.apps.discovery.selectors import (
+    events_of,
+    interface_of,
+    is_weak,
+    last_online,
+    onus_collected_at,
+    weak_since,
+)
 from facho.apps.history.selectors import Series, onu_series
 from facho.apps.localized_numbers import number
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
+from facho.core.freshness import is_stale
+from facho.core.optics import OpticalState, is_below, middle_half, power_difference
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
     ABSENT,
@@ -29,13 +38,15 @@ from facho.web.components.state_band import (
     StateChange,
     Stretch,
     build_band,
+    known_width,
     state_share,
 )
 from facho.web.words.events import describe_onu_event
 from facho.web.words.facts import fact_name, fact_value
 
 # The periods that one can choose.
-DAYS: Final = (1, 7, 30)
+HOURS: Final = (1, 6, 24, 7 * 24, 30 * 24)
+DEFAULT_HOURS: Final = 24
 EVENTS_SHOWN: Final = 50
 # More changes than this cannot be told apart in the band.
 _MOST_CHANGES: Final = 2000
@@ -49,13 +60,32 @@ class Neighbours:
     """The other ONUs on its port that are online."""
 
     onus: int
-    median_dbm: float | None
+    median_dbm: float | None = None
+    # The middle half of their powers.
+    middle_dbm: tuple[float, float] | None = None
+    olt_median_dbm: float | None = None
+
+
+class PowerEnd(NamedTuple):
+    """The power at one end of the fibre, and how it is judged."""
+
+    dbm: float | None
+    judged: OpticalState
+    # Since when it has been weak or fallen, if that is stored.
+    since: datetime | None
+    # Against the median of its neighbours.
+    difference_db: float | None
+    usual_dbm: float | None
+    collected: datetime | None
+    every: timedelta | None
 
 
 @dataclass(frozen=True, slots=True)
 class StateBand:
     stretches: Sequence[Stretch]
     online_percent: float | None
+    # The time whose state is known.
+    known: timedelta
 
 
 class DetailFact(NamedTuple):
@@ -70,7 +100,7 @@ class DetailFact(NamedTuple):
 class OnuPage:
     onu: Onu
     now: datetime
-    days: int
+    hours: int
     place: str
     port: PonPort | None
     port_place: str
@@ -78,6 +108,9 @@ class OnuPage:
     # How often each fact is collected.
     intervals: Mapping[str, timedelta]
     neighbours: Neighbours
+    at_onu: PowerEnd
+    at_olt: PowerEnd
+    last_online: datetime | None
     band: StateBand
     power: Chart
     # Temperature and distance, if there are values.
@@ -86,27 +119,32 @@ class OnuPage:
     facts: Sequence[DetailFact]
 
 
-def read_onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
+def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPage:
     """Read the page in a fixed number of queries."""
-    period = Period(now - timedelta(days=days), now, get_current_timezone())
+    period = Period(now - timedelta(hours=hours), now, get_current_timezone())
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
     series = onu_series(onu, _CHART_FACTS, period.start, period.end + timedelta(seconds=1))
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
     every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
     intervals = {fact: length for fact in collected if (length := every.of(fact)) is not None}
+    neighbours = _read_neighbours(onu)
+    at_onu, at_olt = _judge_ends(onu, neighbours, collected, intervals, config)
     return OnuPage(
         onu=onu,
         now=now,
-        days=days,
+        hours=hours,
         place=interface_of(onu),
         port=PonPort.objects.filter(olt=onu.olt_id, place=place).first(),
         port_place=place,
         collected=collected,
         intervals=intervals,
-        neighbours=_read_neighbours(onu),
-        band=_read_band(onu, period),
-        power=_power_chart(series, period, events, config),
+        neighbours=neighbours,
+        at_onu=at_onu,
+        at_olt=at_olt,
+        last_online=last_online([onu], collected.get("state")).get(onu.id),
+        band=_read_band(onu, period, _states_known_until(collected, intervals, now)),
+        power=_power_chart(series, period, events, neighbours, config),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
         facts=_detail_facts(onu, collected, intervals),
@@ -135,22 +173,81 @@ def _detail_facts(
 
 def _read_neighbours(onu: Onu) -> Neighbours:
     if onu.port is None:
-        return Neighbours(0, None)
+        return Neighbours(0)
     there = Onu.objects.filter(olt=onu.olt_id, slot=onu.slot, port=onu.port, frame=onu.frame)
     others = there.filter(presence=Presence.PRESENT, state="online").exclude(id=onu.id).order_by()
-    powers = list(others.values_list("onu_rx_dbm", flat=True))
-    known = [power for power in powers if power is not None]
-    return Neighbours(len(powers), median(known) if known else None)
+    powers = list(others.values_list("onu_rx_dbm", "olt_rx_dbm"))
+    at_onu = [power for power, _olt in powers if power is not None]
+    at_olt = [power for _onu, power in powers if power is not None]
+    return Neighbours(len(powers), _median(at_onu), middle_half(at_onu), _median(at_olt))
 
 
-def _read_band(onu: Onu, period: Period) -> StateBand:
+def _median(powers: Sequence[float]) -> float | None:
+    return median(powers) if powers else None
+
+
+def _judge_ends(
+    onu: Onu,
+    neighbours: Neighbours,
+    collected: Mapping[str, datetime],
+    intervals: Mapping[str, timedelta],
+    config: Config,
+) -> list[PowerEnd]:
+    """Judge the power at the ONU and at the OLT: one by collections, the other against the limit."""
+    medians = (neighbours.median_dbm, neighbours.olt_median_dbm)
+    stored = _judged_power(onu)
+    since = weak_since(onu)
+    return [
+        PowerEnd(
+            dbm=getattr(onu, fact),
+            judged=_stored_judgement(onu) if fact == stored else _judge_by_limit(onu, fact, config),
+            since=since if fact == stored else None,
+            difference_db=power_difference(getattr(onu, fact), others),
+            usual_dbm=onu.rx_usual_dbm if fact == onu.rx_usual_of else None,
+            collected=collected.get(fact),
+            every=intervals.get(fact),
+        )
+        for fact, others in zip(POWERS, medians, strict=True)
+    ]
+
+
+def _judged_power(onu: Onu) -> str:
+    """Return the power that collections judge: that of its baseline, else the first that it has."""
+    known = (fact for fact in POWERS if getattr(onu, fact) is not None)
+    return onu.rx_usual_of or next(known, POWERS[0])
+
+
+def _stored_judgement(onu: Onu) -> OpticalState:
+    return OpticalState(onu.optical_state) if is_weak(onu) else OpticalState.WELL
+
+
+def _judge_by_limit(onu: Onu, fact: str, config: Config) -> OpticalState:
+    power = getattr(onu, fact)
+    if onu.state != "online" or power is None or not is_below(power, config.optical_weak):
+        return OpticalState.WELL
+    return OpticalState.WEAK
+
+
+def _states_known_until(
+    collected: Mapping[str, datetime], intervals: Mapping[str, timedelta], now: datetime
+) -> datetime | None:
+    """Return until when states are known; None for until now: the next collection is not overdue."""
+    at, every = collected.get("state"), intervals.get("state")
+    if at is None or (every is not None and not is_stale(at, every, now)):
+        return None
+    return at
+
+
+def _read_band(onu: Onu, period: Period, known_until: datetime | None) -> StateBand:
     """Build the band of a period; the last change before it tells the state at its start."""
     rows = OnuEvent.objects.filter(onu=onu, kind__in=CHANGE_KINDS).values_list("at", "kind", "cause")
     latest = [StateChange(*row) for row in rows.order_by("-at", "-id")[:_MOST_CHANGES]]
     earlier = [change for change in latest if change.at < period.start][:1]
     changes = [*(change for change in latest if change.at >= period.start), *earlier]
-    stretches = build_band(changes[::-1], _current_state(onu), onu.first_seen, period)
-    return StateBand(stretches, state_share(stretches, ONLINE))
+    stretches = build_band(changes[::-1], _current_state(onu), onu.first_seen, period, known_until)
+    length = (period.end - period.start).total_seconds()
+    known = timedelta(seconds=round(length * known_width(stretches) / 100))
+    return StateBand(stretches, state_share(stretches, ONLINE), known)
 
 
 def _current_state(onu: Onu) -> str:
@@ -161,7 +258,9 @@ def _current_state(onu: Onu) -> str:
     return ONLINE if onu.state == "online" else OFFLINE
 
 
-def _power_chart(series: Series, period: Period, events: Sequence[OnuEvent], config: Config) -> Chart:
+def _power_chart(
+    series: Series, period: Period, events: Sequence[OnuEvent], neighbours: Neighbours, config: Config
+) -> Chart:
     marks = [
         (event.at, describe_onu_event(event))
         for event in events
@@ -178,6 +277,9 @@ def _power_chart(series: Series, period: Period, events: Sequence[OnuEvent], con
         period,
         limit=(limit, f"{number(limit)} dBm"),
         marks=marks,
+        band=None
+        if neighbours.middle_dbm is None
+        else (*neighbours.middle_dbm, _("half of its neighbours, now")),
     )
 
 

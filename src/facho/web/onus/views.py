@@ -21,6 +21,8 @@ from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import (
     Where,
+    count_by_power,
+    count_flapping,
     flapping_onus,
     most_often_offline,
     onus_in_order,
@@ -39,7 +41,7 @@ from facho.engine.commands.errors import CommandError
 from facho.web.access.pages import for_role
 from facho.web.components.list_query import parse_choice
 from facho.web.components.page import action_for, part_for, render_page
-from facho.web.onus.data import DAYS, read_onu_page
+from facho.web.onus.data import DEFAULT_HOURS, HOURS, read_onu_page
 from facho.web.server.answer_cache import AnswerBusy, AnswerCache
 from facho.web.server.refusals import database_too_slow
 from facho.web.words.facts import fact_name, fact_value, sort_facts
@@ -52,6 +54,14 @@ BY_FLAPS: Final = "flaps"
 _WORST_DAYS: Final = (1, 7)
 _PORT: Final = re.compile(r"\d{1,9}(/\d{1,9}){0,2}", re.ASCII)
 _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
+# The days of links to the page of an ONU that people saved.
+_LINKED_DAYS: Final = (1, 7, 30)
+
+
+def _hours_shown(given: Mapping[str, str]) -> int:
+    """Return the period that the page of an ONU shows: in hours, or in days."""
+    days = parse_choice(given, "days", _LINKED_DAYS, DEFAULT_HOURS // 24)
+    return parse_choice(given, "hours", HOURS, 24 * days)
 
 
 @require_safe
@@ -59,16 +69,15 @@ _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 @for_role(Role.VIEWER)
 def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
     found = get_object_or_404(Onu.objects.select_related("olt").defer("olt__credentials"), id=onu_id)
-    days = parse_choice(request.GET, "days", DAYS, DAYS[0])
     now = database_now()
-    page = read_onu_page(found, days, now, current())
+    page = read_onu_page(found, _hours_shown(request.GET), now, current())
     maintained = {found.olt_id} if maintained_until(found.olt_id, now) else set[int]()
     return render_page(
         request,
         "onus/page.html",
         _("ONU %(name)s") % {"name": found},
         page=page,
-        days=DAYS,
+        periods=HOURS,
         banner_olt=found.olt_id,
         maintained=maintained,
         health=health_of(found.olt, maintained),
@@ -142,6 +151,8 @@ class Ranking(NamedTuple):
     """The worst ONUs, and when they were chosen: ids of the weakest, or counts of those that flap."""
 
     worst: Sequence[Any]
+    # Of how many these are the first.
+    total: int
     at: datetime
 
 
@@ -154,8 +165,9 @@ def rank_onus(query: WorstQuery, now: datetime) -> Ranking:
 
     def rank() -> Ranking:
         if query.by == BY_POWER:
-            return Ranking(weakest_ids(query.where), now)
-        return Ranking(most_often_offline(query.where, now - timedelta(days=query.days)), now)
+            return Ranking(weakest_ids(query.where), count_by_power(query.where), now)
+        since = now - timedelta(days=query.days)
+        return Ranking(most_often_offline(query.where, since), count_flapping(query.where, since), now)
 
     if query.where.olt_id is not None:
         return rank()
@@ -187,6 +199,7 @@ def worst(request: HttpRequest) -> HttpResponse:
         sites=sorted({site for _id, _name, site in olts if site}),
         weak=onus_in_order(ranking.worst) if by_power else (),
         flapping=() if by_power else flapping_onus(ranking.worst),
+        total=ranking.total,
         ranked_at=None if ranking.at == now else ranking.at,
         days=_WORST_DAYS,
         limit=current().optical_weak,

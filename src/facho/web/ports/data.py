@@ -15,14 +15,16 @@ from django.utils.translation import gettext
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
+from facho.apps.discovery.selectors import last_online, onus_collected_at
 from facho.apps.history.selectors import Series, subject_series
 from facho.config import Config
+from facho.core.optics import has_weak_power
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
 from facho.web.components.list_query import parse_choice, parse_page
 from facho.web.olts.details import POWER, recent_outages
 
 ROWS: Final = 64
-SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state", "seen": "last_seen"}
+SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state"}
 # The periods that one can choose.
 DAYS: Final = (1, 7, 30)
 _STEP_DB: Final = 1.0
@@ -51,7 +53,10 @@ def parse_port_query(given: Mapping[str, str]) -> PortQuery:
 
 @dataclass(frozen=True, slots=True)
 class PowerHistogram:
-    """The ONUs by power; `cut` is the position of the limit in percent from the left."""
+    """The ONUs by power; `cut` is the position of the limit in percent from the left.
+
+    A weak one stays measured while it is offline and has no power.
+    """
 
     bars: Sequence[Bar]
     cut: float | None
@@ -64,6 +69,8 @@ class PortPage:
     now: datetime
     port: PonPort
     onus: Page[Any]
+    # When each of them was last seen online, by its id.
+    last_online: Mapping[int, datetime]
     known: int
     online: int
     light: PowerHistogram
@@ -74,14 +81,21 @@ class PortPage:
 
 def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Config) -> PortPage:
     onus = _port_onus(port)
-    rows = list(onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power"))
+    rows = list(
+        onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power", "optical_state")
+    )
+    shown = Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page)
+    weak = sum(has_weak_power(judged) for _state, _power, judged in rows)
+    powers = [power for _state, power, _judged in rows if power is not None]
+    judged = sum(power is not None or has_weak_power(state) for _state, power, state in rows)
     return PortPage(
         now=now,
         port=port,
-        onus=Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page),
+        onus=shown,
+        last_online=last_online(list(shown), onus_collected_at(port.olt_id).get("state")),
         known=len(rows),
-        online=sum(state == "online" for state, _power in rows),
-        light=_power_histogram([power for _state, power in rows if power is not None], config.optical_weak),
+        online=sum(state == "online" for state, _power, _judged in rows),
+        light=_power_histogram(powers, judged, weak, config.optical_weak),
         charts=_charts(port, query.days, now),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
@@ -104,10 +118,9 @@ def _sort_onus(onus: QuerySet[Any], sort: str) -> QuerySet[Any]:
     return onus.order_by(OrderBy(F(column), descending=sort.startswith("-"), nulls_last=True), *place)
 
 
-def _power_histogram(powers: Sequence[float], weak: float) -> PowerHistogram:
-    bars = histogram(powers, _STEP_DB, weak_below=weak)
-    below = sum(power < weak for power in powers)
-    return PowerHistogram(bars, _limit_position(powers, len(bars), weak), len(powers), below)
+def _power_histogram(powers: Sequence[float], judged: int, weak: int, limit: float) -> PowerHistogram:
+    bars = histogram(powers, _STEP_DB, weak_below=limit)
+    return PowerHistogram(bars, _limit_position(powers, len(bars), limit), judged, weak)
 
 
 def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | None:

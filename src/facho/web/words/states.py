@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import pgettext_lazy
 
-from facho.apps.discovery.models import Presence
+from facho.apps.discovery.models import Onu, Presence
 from facho.apps.localized_numbers import localized
+from facho.core.onu_states import DownCause, OnuStatus, down_cause, onu_status
 from facho.web.components.state_band import Stretch
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ ONU_STATES: Final[Mapping[str, Text]] = {
     "offline": pgettext_lazy("ONU", "offline"),
     "unknown": pgettext_lazy("ONU", "unknown"),
 }
+# The normalised states, by which people filter.
+ONU_STATUSES: Final[Mapping[str, Text]] = {each.value: ONU_STATES[each.value] for each in OnuStatus}
 DOWN_CAUSES: Final[Mapping[str, Text]] = {
     **ONU_STATES,
     "signal": pgettext_lazy("ONU", "signal failure"),
@@ -33,6 +36,8 @@ DOWN_CAUSES: Final[Mapping[str, Text]] = {
     "optics_off": pgettext_lazy("ONU", "transmitter off"),
     "other": pgettext_lazy("ONU", "other cause"),
 }
+# Those by which people filter.
+CAUSE_CHOICES: Final[Mapping[str, Text]] = {each.value: DOWN_CAUSES[each.value] for each in DownCause}
 LINK_STATES: Final[Mapping[str, Text]] = {
     "up": pgettext_lazy("port", "up"),
     "down": pgettext_lazy("port", "down"),
@@ -61,6 +66,16 @@ BOARD_STATES: Final[Mapping[str, Text]] = {
 def cause_name(cause: str) -> str:
     """Return the name of a cause; a power stays a power: `-24.5 dBm`."""
     return str(DOWN_CAUSES.get(cause) or localized(cause))
+
+
+def onu_state_name(state: str) -> str:
+    """Return the name of the normalised state for a reported one."""
+    return str(ONU_STATES[onu_status(state)])
+
+
+def onu_cause_name(onu: Onu) -> str:
+    """Return why an ONU is offline; empty while it is not, and when that is not known."""
+    return cause_name(down_cause(onu.state, onu.down_cause)) if onu.presence == Presence.PRESENT else ""
 
 
 def stretch_name(stretch: Stretch) -> str:

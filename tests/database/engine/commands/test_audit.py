@@ -149,6 +149,9 @@ CASES: dict[Callable[..., Any], Case] = {
     olts.enable_olts: Case(
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
     ),
+    olts.probe_olts_now: Case(
+        lambda: olts.probe_olts_now(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
+    ),
     olts.disable_olts: Case(lambda: olts.disable_olts(["olt-1"], NOW), "change", "hosts.olt", "olt-1", OFF),
     olt_removal.mark_olt_removed: Case(
         lambda: olt_removal.mark_olt_removed(Olt.objects.get(name="olt-1").id, NOW),

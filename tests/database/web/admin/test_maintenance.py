@@ -12,6 +12,8 @@ from django.utils import timezone
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.engine.commands import maintenance
+from facho.engine.commands.errors import CommandError
 from tests.factories import add_job, add_olts
 
 pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.usefixtures("brands")]
@@ -99,3 +101,41 @@ def test_what_is_refused_is_said_at_its_field(admin_client: Client) -> None:
     refused = plan(admin_client, starts_at_0="2020-01-01", starts_at_1="10:00")
     assert list(refused.context["adminform"].form.errors) == ["olt"]
     assert not MaintenanceWindow.objects.exists()
+
+
+def test_a_preset_needs_no_times_and_hidden_fields_do_not_count(admin_client: Client) -> None:
+    olt = Olt.objects.get(name="north").pk
+    hidden: dict[str, Any] = {
+        "starts_at_0": "2020-01-01",
+        "starts_at_1": "10:00",
+        "weekdays": ["sat"],
+        "duration": "1h",
+    }
+    assert plan(admin_client, olt=olt, repeats="once", preset="next-2h", **hidden).status_code == 302
+    window = MaintenanceWindow.objects.get()
+    assert window.starts_at is not None
+    assert window.ends_at == window.starts_at + timedelta(hours=2)
+    assert not window.weekdays
+    # Of a preset the form shows nothing else.
+    again = plan(admin_client, olt=olt, name="again", repeats="once", preset="next-2h")
+    assert list(again.context["adminform"].form.errors) == ["preset"]
+
+    weekly = {**hidden, "start_time": "02:00", "preset": "tonight"}
+    assert plan(admin_client, site="Sur", name="weekly", repeats="weekly", **weekly).status_code == 302
+    window = MaintenanceWindow.objects.get(name="weekly")
+    assert (window.weekdays, window.duration_s, window.starts_at) == ("sat", 3600, None)
+
+
+@pytest.mark.parametrize(
+    ("page", "leads_to"),
+    [("/olts/1/", "/olts/1/"), ("https://elsewhere.example/", LIST), ("//x.example", LIST)],
+)
+def test_after_saving_one_is_back_where_one_came_from(admin_client: Client, page: str, leads_to: str) -> None:
+    saved = plan(admin_client, f"{LIST}add/?next={page}", **now_for_an_hour())
+    assert (saved.status_code, saved["location"]) == (302, leads_to)
+
+
+def test_a_preset_with_other_times_is_refused() -> None:
+    window = maintenance.Window("work", olt="north", preset="tonight", duration="1h")
+    with pytest.raises(CommandError, match="a preset has its own times"):
+        maintenance.add_window(window, timezone.now())

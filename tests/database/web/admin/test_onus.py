@@ -77,3 +77,30 @@ def test_onus_are_searched_by_any_part_of_their_serial(admin_client: Client) -> 
     assert shown(admin_client, "/admin/discovery/onu/?q=C0FFEE") == 1
     assert shown(admin_client, "/admin/discovery/onu/?q=hwtc00c0") == 1
     assert shown(admin_client, "/admin/discovery/onu/?q=BEEF0000") == 0
+
+
+def test_onus_are_filtered_by_state_cause_and_power(admin_client: Client) -> None:
+    now, olt = timezone.now(), an_olt("filtros")
+    for serial, state, optics in (
+        ("HWTCAAAA0001", "los", ""),
+        ("HWTCAAAA0002", "power_off", "weak"),
+        ("HWTCAAAA0003", "online", ""),
+    ):
+        Onu.objects.create(
+            olt=olt,
+            address=serial,
+            serial=serial,
+            state=state,
+            optical_state=optics,
+            first_seen=now,
+            last_seen=now,
+        )
+
+    def found(query: str) -> list[str]:
+        listed = admin_client.get(f"/admin/discovery/onu/?{query}").context["cl"].result_list
+        return sorted(onu.serial[-1] for onu in listed)
+
+    assert found("state=offline") == ["1", "2"]
+    assert found("state=los") == ["1"]
+    assert found("cause=power_off") == ["2"]
+    assert found("weak=yes") == ["2"]

@@ -168,3 +168,47 @@ def test_a_history_that_makes_no_sense_is_refused(query: dict[str, str], field: 
     answer = asking(Role.VIEWER).get(f"{PATH}{make_onu('a').id}/history/", query)
     assert answer.status_code == 400
     assert [error["field"] for error in answer.json()["errors"]] == [field]
+
+
+def test_states_and_causes_are_the_same_for_all_vendors_beside_the_reported_ones() -> None:
+    olt = make_olt()
+    rows = (
+        ("online", "los", ""), ("los", "", "weak"), ("power_off", "", ""), ("offline", "signal", ""),
+        ("offline", "", ""), ("starting", "", ""), ("", "", ""),
+    )  # fmt: skip
+    for number, (state, told, optics) in enumerate(rows):
+        Onu.objects.create(
+            olt=olt, address=f"9.{number}", onu_id=number, state=state, down_cause=told, optical_state=optics,
+            first_seen=at("08:00"), last_seen=at("09:00"),
+        )  # fmt: skip
+
+    def found(query: str) -> list[int]:
+        listed = ask(f"?olt={olt.id}&{query}")["results"]
+        return sorted(each["onu_id"] for each in listed)
+
+    first, second = (ask("", olt=olt.id, state=state)["results"][0] for state in ("online", "los"))
+    assert [first[name] for name in ("state", "status", "down_cause", "cause", "weak")] == [
+        "online",
+        "online",
+        "los",
+        "",
+        False,
+    ]
+    assert [second[name] for name in ("state", "status", "down_cause", "cause", "weak")] == [
+        "los",
+        "offline",
+        "",
+        "los",
+        True,
+    ]
+    assert found("state=los") == [1]
+    assert found("state=offline") == [3, 4]
+    assert found("status=offline") == [1, 2, 3, 4]
+    assert found("status=online&status=starting") == [0, 5]
+    assert found("status=unknown") == [6]
+    assert found("cause=los") == [1]
+    assert found("cause=los&cause=signal") == [1, 3]
+    assert found("cause=unknown") == [4]
+    assert found("weak=true") == [1]
+    assert found("weak=false") == [0, 2, 3, 4, 5, 6]
+    assert asking(Role.VIEWER).get(PATH, {"status": "los"}).status_code == 400

@@ -15,7 +15,7 @@ from django.utils.html import strip_tags
 from facho.apps.chassis.models import Unprovisioned
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
-from facho.apps.discovery.selectors import Where, flapping, weakest
+from facho.apps.discovery.selectors import Where, flapping, last_online, weak_onus, weak_since, weakest
 from facho.apps.discovery.store import note_collected
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
@@ -66,11 +66,13 @@ def test_its_states_and_its_power_are_drawn() -> None:
     happened(onu, EventKind.ONLINE, at("11:00"))
     happened(onu, EventKind.FALLING, at("11:30"))
     add_frame(onu.olt, "11:30", {onu.id: -24.5})
-    page = read_onu_page(onu, 1, at("12:00"), Config())
+    page = read_onu_page(onu, 24, at("12:00"), Config())
     assert [(each.state, each.cause) for each in page.band.stretches] == [
         ("online", ""), ("offline", "power_off"), ("online", "")
     ]  # fmt: skip
     assert page.band.online_percent == pytest.approx(75.0)
+    # Nothing is known of the time before it was first seen.
+    assert page.band.known == timedelta(hours=4)
     assert not page.power.is_empty
     assert [limit.label for limit in page.power.limits] == ["-27 dBm"]
     assert len(page.power.marks) == 1
@@ -85,6 +87,112 @@ def test_its_neighbours_are_the_others_of_its_port() -> None:
     make(olt, 6, port=4, onu_rx_dbm=-5.0)
     neighbours = read_onu_page(onu, 1, at("12:00"), Config()).neighbours
     assert (neighbours.onus, neighbours.median_dbm) == (3, -21.0)
+
+
+def test_its_power_is_compared_with_its_neighbours_at_both_ends() -> None:
+    olt = an_olt()
+    onu = make(olt, 1, onu_rx_dbm=-25.5, olt_rx_dbm=-28.5)
+    for number in range(2, 6):
+        make(olt, number, onu_rx_dbm=-20.0 - number, olt_rx_dbm=-24.0)
+    page = read_onu_page(onu, 1, at("12:00"), Config())
+    assert (page.neighbours.median_dbm, page.at_onu.difference_db) == (-23.5, -2.0)
+    assert (page.at_olt.judged, page.at_olt.difference_db) == ("weak", -4.5)
+    assert page.neighbours.middle_dbm == (-24.25, -22.75)
+    # Without values of its own there is nothing to compare them with.
+    assert page.power.is_empty
+    add_frame(olt, "11:30", {onu.id: -25.5})
+    (band,) = read_onu_page(onu, 1, at("12:00"), Config()).power.bands
+    assert band.height > 0
+    Onu.objects.filter(id=onu.id).update(state="los")
+    onu.refresh_from_db()
+    assert not read_onu_page(onu, 1, at("12:00"), Config()).at_olt.judged
+
+
+def test_it_is_weak_since_it_last_was_well() -> None:
+    onu = make(an_olt(), optical_state="weak", onu_rx_dbm=-29.0)
+    for hour, kind in (
+        ("08:10", EventKind.WEAK), ("08:20", EventKind.RECOVERED), ("09:00", EventKind.FALLING),
+        ("10:00", EventKind.WEAK),
+    ):  # fmt: skip
+        happened(onu, kind, at(hour))
+    assert weak_since(onu) == at("09:00")
+    onu.optical_state = ""
+    assert weak_since(onu) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "at_onu", "at_olt"),
+    [
+        ({"onu_rx_dbm": -26.0}, "falling", ""),
+        ({"onu_rx_dbm": -26.0, "rx_usual_of": "olt_rx_dbm", "rx_usual_dbm": -20.0}, "", "falling"),
+        ({}, "", "falling"),
+        ({"presence": "absent"}, "", ""),
+    ],
+)
+def test_the_judgement_of_collections_is_shown_at_the_end_that_they_judge(
+    columns: dict[str, Any], at_onu: str, at_olt: str
+) -> None:
+    onu = make(an_olt(), optical_state="falling", olt_rx_dbm=-25.0, **columns)
+    page = read_onu_page(onu, 1, at("12:00"), Config())
+    assert (page.at_onu.judged, page.at_olt.judged) == (at_onu, at_olt)
+
+
+def test_it_was_last_online_when_it_went_offline_or_at_the_last_collection() -> None:
+    olt = an_olt()
+    online, gone, never = make(olt, 1), make(olt, 2, state="los"), make(olt, 3, state="los")
+    for hour in ("09:00", "10:00"):
+        happened(gone, EventKind.OFFLINE, at(hour))
+    found = last_online([online, gone, never], at("12:00"))
+    assert found == {online.id: at("12:00"), gone.id: at("10:00")}
+
+
+def test_after_the_last_collection_its_state_is_unknown() -> None:
+    onu = make(an_olt())
+    note_collected(onu.olt_id, ["state"], at("11:00"))
+    band = read_onu_page(onu, 6, at("12:00"), Config()).band
+    assert [each.state for each in band.stretches] == ["online", "unknown"]
+    assert band.online_percent == pytest.approx(100.0)
+    assert band.known == timedelta(hours=3)
+
+
+@pytest.mark.parametrize(
+    ("query", "hours"),
+    [
+        ("", 24),
+        ("hours=1", 1),
+        ("hours=6", 6),
+        ("days=7", 168),
+        ("days=30", 720),
+        ("hours=5", 24),
+        ("days=x", 24),
+    ],
+)
+def test_its_period_is_given_in_hours_or_in_days(viewer: Client, query: str, hours: int) -> None:
+    onu = make(an_olt())
+    assert viewer.get(f"/onus/{onu.id}/?{query}").context["page"].hours == hours
+
+
+def test_a_cause_is_shown_beside_the_state_only_of_an_onu_that_is_offline(viewer: Client) -> None:
+    olt, english = an_olt(), {"Accept-Language": "en"}
+    online = make(olt, 1, down_cause="los")
+    offline = make(olt, 2, state="los")
+    shown = strip_tags(viewer.get(f"/onus/{online.id}/", headers=english).content.decode())
+    assert "no light" not in shown.partition("Power at the ONU")[0]
+    assert "Cause of its last outage\n                    no light" in shown
+    shown = viewer.get(f"/onus/{offline.id}/", headers=english).content.decode()
+    assert "offline</span> <small>no light</small>" in shown
+    assert "last outage" not in shown
+
+
+def test_the_worst_tell_of_how_many_they_are_the_first(viewer: Client) -> None:
+    olt = an_olt()
+    for number in range(52):
+        make(olt, number, onu_rx_dbm=-28.0, optical_state="weak")
+    make(olt, 90, onu_rx_dbm=-28.0, optical_state="weak", presence="absent")
+    make(olt, 91, state="los", optical_state="weak")
+    page = viewer.get("/onus/worst/", headers={"Accept-Language": "en"}).content.decode()
+    assert "50 of 53" in page
+    assert weak_onus(Onu.objects.all()).count() == 53
 
 
 def test_hostile_names_are_texts(viewer: Client) -> None:
@@ -178,7 +286,7 @@ def test_who_waits_to_be_provisioned_is_listed_the_latest_first(viewer: Client) 
     assert 0 < page.index("HWTC00000002") < page.index("HWTC00000001")
 
 
-COSTS = {"/onus/{onu}/": 13, "/onus/worst/": 6, "/onus/worst/?by=flaps": 6, "/onus/unprovisioned/": 6}
+COSTS = {"/onus/{onu}/": 14, "/onus/worst/": 8, "/onus/worst/?by=flaps": 8, "/onus/unprovisioned/": 6}
 
 
 @pytest.mark.parametrize("path", COSTS)

@@ -64,16 +64,34 @@ def test_its_onus_are_sorted_and_those_without_a_value_come_last(olt: Olt, port:
     assert serials(port, "power") == ["S3-2", "S3-0", "S3-1"]
     assert serials(port, "-power") == ["S3-0", "S3-2", "S3-1"]
     assert serials(port, "state") == ["S3-1", "S3-0", "S3-2"]
-    assert serials(port, "seen") == ["S3-2", "S3-0", "S3-1"]
 
 
 def test_the_cut_lies_among_the_bars(olt: Olt, port: PonPort) -> None:
     for number, power in enumerate((-29.5, -28.0, -26.2, -25.5, None)):
-        onu(olt, number, onu_rx_dbm=power, state="online" if number else "los")
+        judged = "weak" if power is not None and power < -27 else ""
+        onu(olt, number, onu_rx_dbm=power, state="online" if number else "los", optical_state=judged)
     found = look(port)
     assert (found.known, found.online, found.light.measured, found.light.weak) == (5, 4, 4, 2)
     assert [bar.weak for bar in found.light.bars] == [True, True, True, False, False]
     assert found.light.cut == pytest.approx(60)
+
+
+def test_as_many_are_weak_as_are_marked_below(olt: Olt, port: PonPort, admin_client: Client) -> None:
+    """Also one just above the limit that has not recovered, and one that went offline and has no power."""
+    for number, (power, judged, presence) in enumerate(
+        (
+            (-29.5, "weak", "present"),
+            (-26.5, "weak", "present"),
+            (-24.0, "falling", "present"),
+            (None, "weak", "present"),
+            (-27.5, "", "present"),
+            (-30.0, "weak", "absent"),
+        )
+    ):
+        onu(olt, number, onu_rx_dbm=power, optical_state=judged, presence=presence)
+    html = admin_client.get(f"/olts/{olt.id}/ports/{port.id}/").content.decode()
+    marked = html.partition('id="onus"')[2].count("fd-badge fd-warning")
+    assert (look(port).light.weak, look(port).light.measured, marked) == (4, 5, 4)
 
 
 def test_no_cut_is_drawn_beside_the_bars(olt: Olt, port: PonPort) -> None:
@@ -129,5 +147,5 @@ def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, olt: Ol
         OnuEvent.objects.create(olt=olt, onu=who, kind="offline", at=NOW, place=f"0/1/3:{number}")
     with CaptureQueriesContext(connection) as many:
         page = viewer.get(url).content.decode()
-    assert len(many) == len(few) <= 14
+    assert len(many) == len(few) <= 16
     assert "page=2" in page

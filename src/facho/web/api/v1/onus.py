@@ -18,19 +18,28 @@ from rest_framework.response import Response
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_search import MOST, SHORTEST, search_onus
-from facho.apps.discovery.selectors import events_of, interface_of
+from facho.apps.discovery.selectors import (
+    WEAK,
+    events_of,
+    interface_of,
+    is_weak,
+    onus_down_by,
+    onus_in_state,
+    weak_onus,
+)
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
 from facho.apps.hosts.health import silent_olts
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.core.freshness import shown_state
 from facho.core.olt_status import OltStatus
+from facho.core.onu_states import OnuStatus, down_cause, onu_status
 from facho.engine.commands import runs
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.api.v1.nodes import StartedSerializer, show_queued
-from facho.web.words.states import ONU_STATES
+from facho.web.words.states import CAUSE_CHOICES, ONU_STATES
 
 
 class OnuSerializer(OltRowSerializer[Onu]):
@@ -38,15 +47,35 @@ class OnuSerializer(OltRowSerializer[Onu]):
     shown_state = serializers.SerializerMethodField(
         help_text="the state, or unknown while the OLT delivers nothing; state is the last one collected"
     )
+    status = serializers.SerializerMethodField(
+        help_text="the state that was collected last: online, starting, offline or unknown, for all vendors"
+    )
+    cause = serializers.SerializerMethodField(
+        help_text="why it is offline, empty unless it is; down_cause may be of an outage that has ended"
+    )
+    weak = serializers.SerializerMethodField(
+        help_text="whether it is present and its optical power is weak or has dropped"
+    )
+    last_seen = serializers.DateTimeField(read_only=True, help_text="when its presence last changed")
 
     class Meta:
         model = Onu
         fields = (
             "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
             "technology", "serial", "mac", "description", "model", "plan", "distance_m", "state",
-            "shown_state", "down_cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c",
-            "rx_usual_dbm", "rx_usual_of", "optical_state", "presence", "missed", "first_seen", "last_seen",
+            "shown_state", "status", "down_cause", "cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
+            "temperature_c", "rx_usual_dbm", "rx_usual_of", "optical_state", "weak", "presence", "missed",
+            "first_seen", "last_seen",
         )  # fmt: skip
+
+    def get_status(self, onu: Onu) -> str:
+        return onu_status(onu.state).value
+
+    def get_cause(self, onu: Onu) -> str:
+        return down_cause(onu.state, onu.down_cause)
+
+    def get_weak(self, onu: Onu) -> bool:
+        return is_weak(onu)
 
     def get_interface(self, onu: Onu) -> str:
         return interface_of(onu)
@@ -72,7 +101,9 @@ class OnuFilter(OfOlt):
     frame = Number()
     slot = Number()
     port = Number()
-    state = OneOf(ONU_STATES)
+    state = OneOf(ONU_STATES, help_text="as the OLT reports it")
+    status = OneOf(OnuStatus, method="in_status", help_text="the same for all vendors")
+    cause = OneOf(CAUSE_CHOICES, method="down_by", help_text="why it is offline")
     presence = OneOf(Presence.values)
     weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
     # Last, because it searches the rows that the other filters leave.
@@ -93,7 +124,13 @@ class OnuFilter(OfOlt):
         return super().filter_queryset(queryset)
 
     def is_weak(self, rows: Any, _name: str, wanted: bool) -> Any:
-        return rows.exclude(optical_state="") if wanted else rows.filter(optical_state="")
+        return weak_onus(rows) if wanted else rows.exclude(WEAK)
+
+    def in_status(self, rows: Any, _name: str, states: list[str]) -> Any:
+        return onus_in_state(rows, *states) if states else rows
+
+    def down_by(self, rows: Any, _name: str, causes: list[str]) -> Any:
+        return onus_down_by(rows, *causes) if causes else rows
 
     def search(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(id__in=search_onus(text, rows=rows))
