@@ -141,7 +141,7 @@ def _parse_rows(
     for number, cells, bad in rows:
         line = Line(number, cells.get("name", ""), error=bad)
         lines.append(line)
-        if not bad and first.setdefault(line.name, number) != number:
+        if not bad and line.name and first.setdefault(line.name, number) != number:
             line.error = f"name: line {first[line.name]} has this name too"
         if line.error:
             continue

@@ -29,7 +29,7 @@ class WantedOlt:
     address: str | None = None
     port: int | None = None
     version: str | None = None
-    credentials: CredentialFields = CredentialFields()
+    credentials: CredentialFields = field(default_factory=CredentialFields)
     brand: str | None = None
     model: str | None = None
     site: str | None = None
