@@ -12,8 +12,7 @@ from django.test import Client
 
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
 from facho.config import current
-from facho.engine.events.outgoing_messages import OutgoingMessage
-from tests.database.notification_receivers import make_channel, make_rule
+from tests.database.notification_receivers import Receiver, make_channel, make_rule
 from tests.factories import make_olt
 
 pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
@@ -166,10 +165,9 @@ def test_a_service_asks_only_for_what_it_needs(admin_client: Client) -> None:
 def test_the_values_of_the_form_are_tested_and_not_stored(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent: list[OutgoingMessage] = []
-    monkeypatch.setattr(
-        "facho.engine.events.outgoing_messages.send", lambda message, _timeout: sent.append(message) or ""
-    )
+    receiver = Receiver()
+    sent = receiver.taken
+    monkeypatch.setattr("facho.engine.events.outgoing_messages.send", receiver)
     assert "noc accepted the test." in post(admin_client, f"{CHANNELS}test/", name="noc", **TELEGRAM)
     assert sent.pop().url == "tgram://123456789:pass_word_7/-10012345/"
     wrong = {**TELEGRAM, "chat": "my chat"}

@@ -7,6 +7,7 @@ import pytest
 from facho.apps.notifications.models import NotificationChannel, NotificationRule
 from facho.core.roles import Role
 from tests.api_clients import asking, refused_at
+from tests.database.notification_receivers import CONFIG
 from tests.database.receivers import web_receiver
 from tests.factories import add_olts
 
@@ -66,7 +67,8 @@ def test_a_rule_is_made_changed_and_removed() -> None:
     assert client.delete(f"{CHANNELS}{channel}/").status_code == 204
 
 
-def test_an_address_is_tested_before_it_is_stored() -> None:
+def test_an_address_is_tested_before_it_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("facho.web.api.v1.notifications.current", lambda: CONFIG)
     client = asking(Role.ADMINISTRATOR)
     with web_receiver() as web:
         given = {"service": "webhook", "values": {"url": f"http://127.0.0.1:{web.port}/in"}}
