@@ -87,7 +87,11 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "onus/<int:onu_id>/reading/<int:execution_id>/": (f"/onus/{NONE}reading/1/", PART_NOT_THERE),
     "onus/worst/": ("/onus/worst/", LOGGED_IN),
     "onus/unprovisioned/": ("/onus/unprovisioned/", LOGGED_IN),
+    "plans/": ("/plans/", LOGGED_IN),
+    "plans/rows/": ("/plans/rows/", PART),
     "preferences/": ("/preferences/", LOGGED_IN),
+    "violations/<int:violation_id>/": (f"/violations/{NONE}", NOT_THERE),
+    "violations/<int:violation_id>/acknowledge/": (f"/violations/{NONE}acknowledge/", BUTTON),
     "search/": ("/search/?q=olt-0", LOGGED_IN),
     # Who may not is told who may; the tests of the first run say who is refused.
     "start/": ("/start/", LOGGED_IN),
