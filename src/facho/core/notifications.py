@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Final
+from urllib.parse import quote
 
 from facho.core.severity import Severity
 
@@ -65,6 +66,28 @@ class NotifiedEvent:
     site: str = ""
     about: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def page_path(event: NotifiedEvent) -> str:
+    """Return the path of the page that shows what an event is about."""
+    if event.kind is NotificationKind.ONU_UNPROVISIONED:
+        return "/onus/unprovisioned/"
+    if event.olt_id is None:
+        return "/coordinator/dashboard/"
+    if event.kind in _OF_A_PORT and isinstance(port := event.details.get("port"), str) and port:
+        return f"/olts/{event.olt_id}/ports/at/{quote(port)}/"
+    return f"/olts/{event.olt_id}/"
+
+
+_OF_A_PORT: Final = frozenset(
+    {
+        NotificationKind.PORT_OUTAGE,
+        NotificationKind.PORT_OUTAGE_ENDED,
+        NotificationKind.OPTICAL_WEAK,
+        NotificationKind.OPTICAL_FALLING,
+        NotificationKind.OPTICAL_RECOVERED,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
