@@ -51,6 +51,21 @@ OPPOSITES: Final = ENDS | {begin: frozenset({end}) for end, begins in ENDS.items
 RULE_KINDS: Final = tuple(each for each in NotificationKind if each is not NotificationKind.TEST)
 
 
+# What a first rule selects: what concerns many customers, and what keeps data from being collected.
+IMPORTANT_KINDS: Final = (
+    NotificationKind.OLT_DOWN,
+    NotificationKind.OLT_UP,
+    NotificationKind.PORT_OUTAGE,
+    NotificationKind.PORT_OUTAGE_ENDED,
+    NotificationKind.QUOTA_VIOLATION,
+    NotificationKind.NODE_SUSPENDED,
+    NotificationKind.NODE_BACK,
+    NotificationKind.SATURATION_BEGINS,
+    NotificationKind.SATURATION_ENDS,
+    NotificationKind.UNREADABLE_ROWS,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class NotifiedEvent:
     """An event that people may be notified of. It has no OLT when it is about all of them.
