@@ -191,7 +191,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_SYMBOL": "lan",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": f"/{STATIC_URL}facho/icon.svg"}],
     "SHOW_LANGUAGES": True,
-    "STYLES": [f"/{STATIC_URL}facho/{name}.css" for name in ("admin", "freshness")],
+    "STYLES": [f"/{STATIC_URL}facho/{name}.css" for name in ("colours", "admin", "freshness")],
     "SCRIPTS": [f"/{STATIC_URL}facho/{name}.js" for name in ("search", "frame", "live", "ages")],
     # Lighter than the default, which has too little contrast for small text in dark mode.
     "COLORS": {"primary": {"500": "oklch(67% .24 304.4)"}},

@@ -148,7 +148,9 @@ def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visi
         page = visitor.go(lento)
         running = runs(page, "Recent executions").filter(has=page.get_by_text("running", exact=True))
         expect(running).to_be_visible(timeout=SOON)
-        page.get_by_role("button", name="Disable", exact=True).first.click()
+        page.get_by_role("link", name="Disable…", exact=True).first.click()
+        page.get_by_label("Reason").fill("too slow")
+        page.get_by_role("button", name="Disable", exact=True).click()
         expect(page.get_by_text("Lento-03 is disabled: nothing is collected from it.")).to_be_visible(
             timeout=SOON
         )
@@ -191,8 +193,8 @@ ADMINISTRATORS = ("/start/", "/admin/snmp_jobs/snmpjob/add/", "/admin/hosts/olt/
     ("role", "buttons", "refused"),
     [
         ("viewer", set(), OPERATORS + ADMINISTRATORS),
-        ("operator", {"Probar la conexión", "Deshabilitar"}, ADMINISTRATORS),
-        ("admin", {"Probar la conexión", "Deshabilitar", "Editar"}, ()),
+        ("operator", {"Probar la conexión", "Deshabilitar…"}, ADMINISTRATORS),
+        ("admin", {"Probar la conexión", "Deshabilitar…", "Editar"}, ()),
     ],
 )
 def test_nobody_is_shown_what_they_may_not_do_and_whoever_tries_is_refused(
@@ -202,7 +204,7 @@ def test_nobody_is_shown_what_they_may_not_do_and_whoever_tries_is_refused(
     page = visitor.go(sur)
     expect(page.locator("#live h2").first).to_be_visible()
     shown = page.locator(".fd-doing :is(button, a.fd-small)").all_inner_texts()
-    assert {"Probar la conexión", "Deshabilitar", "Editar"} & set(shown) == buttons
+    assert {"Probar la conexión", "Deshabilitar…", "Editar"} & set(shown) == buttons
     assert (page.locator('a[href="/start/"]').count() > 0) == (role == "admin")
     for path in OPERATORS + ADMINISTRATORS:
         assert (posted(visitor, path.format(olt=sur)) == 403) == (path in refused), path

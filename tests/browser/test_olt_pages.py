@@ -52,7 +52,9 @@ def test_a_button_that_is_pressed_while_the_page_is_refreshed_is_not_replaced(vi
 def test_a_button_says_what_came_of_it_and_the_page_goes_on_by_itself(visit: Visiting) -> None:
     visitor = visit("admin", language="en", viewport=PHONE)
     page = visitor.go("/olts/5/")
-    page.get_by_role("button", name="Disable Optics Huawei").click()
+    page.get_by_role("link", name="Disable Optics Huawei").click()
+    page.get_by_label("Reason").fill("too slow")
+    page.get_by_role("button", name="Disable").click()
     expect(page.get_by_text("Optics Huawei is disabled on this OLT.")).to_be_visible()
     enable = page.get_by_role("button", name="Enable Optics Huawei")
     enable.focus()

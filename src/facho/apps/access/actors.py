@@ -39,6 +39,7 @@ Asked = Callable[[], Actor]
 
 _actor: Final[ContextVar[Asked | None]] = ContextVar("actor", default=None)
 _gathered: Final[ContextVar[list[AuditEntry] | None]] = ContextVar("gathered", default=None)
+_reason: Final[ContextVar[str]] = ContextVar("reason", default="")
 _told: Final[ContextVar[tuple[type[Model], Collection[object]] | None]] = ContextVar("told", default=None)
 
 
@@ -60,6 +61,25 @@ def actor() -> Actor:
     asked = _actor.get()
     assert asked is not None
     return asked()
+
+
+def actor_name() -> str:
+    """Return who acts; empty for the engine."""
+    return actor().who if somebody_acts() else ""
+
+
+@contextmanager
+def because(reason: str) -> Iterator[None]:
+    """Record the reason with every entry of the block."""
+    before = _reason.set(reason)
+    try:
+        yield
+    finally:
+        _reason.reset(before)
+
+
+def given_reason() -> str:
+    return _reason.get()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from django.db.models import ForeignKey, Model, QuerySet
 
-from facho.apps.access.actors import actor, gathered, keep, somebody_acts, told_already
+from facho.apps.access.actors import actor, gathered, given_reason, keep, somebody_acts, told_already
 from facho.apps.access.audit_actions import Action
 from facho.apps.db import sql
 from facho.apps.db.fields import EncryptedValue
@@ -156,9 +156,10 @@ def _keep(action: Action, model: type[Model], told: Mapping[Any, tuple[str, Chan
         return
     who = asdict(actor())
     what = {"action": action, "model": model._meta.label_lower}
+    why = {"reason": {"new": given_reason()}} if given_reason() else {}
     keep(
         [
-            AuditEntry(**who, **what, object_id=key, name=name, changes=changes)
+            AuditEntry(**who, **what, object_id=key, name=name, changes={**changes, **why})
             for key, (name, changes) in told.items()
         ]
     )

@@ -81,6 +81,10 @@ class Olt(models.Model):
     credentials: CredentialsField = CredentialsField(_("credentials"), default=Credentials)
     site = models.CharField(_("site"), max_length=80, blank=True, default="", db_index=True)
     enabled = models.BooleanField(_("enabled"), default=True)
+    # Who disabled it, when and why; empty while it is enabled.
+    disabled_at = models.DateTimeField(_("disabled at"), null=True, editable=False)
+    disabled_by = models.CharField(_("disabled by"), max_length=150, default="", editable=False)
+    disabled_reason = models.CharField(_("why it is disabled"), max_length=200, default="", editable=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     # Limits of this OLT; an empty one is that of the settings.
@@ -112,6 +116,9 @@ class Olt(models.Model):
     uptime_read_at = models.DateTimeField(_("uptime read at"), null=True, editable=False)
     # Executions of any node since one succeeded.
     failed_in_a_row = models.PositiveIntegerField(_("failed in a row"), default=0, editable=False)
+    # Why it is not in order although it answers: of the last hour, and of its plan.
+    degraded_reason = ReasonCharField(_("why it is degraded"), max_length=300, editable=False)
+    overloaded_reason = ReasonCharField(_("why it is overloaded"), max_length=300, editable=False)
     # Since when the states of its ONUs come from interrupted collections, which prove nothing.
     states_unsure_since = models.DateTimeField(_("states unsure since"), null=True, editable=False)
     # When the baselines of its ONUs were last computed.
@@ -127,7 +134,7 @@ class Olt(models.Model):
     audited: ClassVar = Audited(
         (
             "name", "brand", "model", "address", "port", "snmp_version", "site", "enabled", "max_in_flight",
-            "max_varbinds", "max_requests_per_second", "shortest_interval_s", "removed_at",
+            "max_varbinds", "max_requests_per_second", "shortest_interval_s", "removed_at", "disabled_reason",
         ),
         secrets=("credentials",),
     )  # fmt: skip

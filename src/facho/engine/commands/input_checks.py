@@ -21,6 +21,7 @@ from facho.engine.commands.errors import CommandError
 M = TypeVar("M", bound=Model)
 
 LONGEST_NAME: Final = 80
+LONGEST_REASON: Final = 200
 # The largest small integer of PostgreSQL.
 LARGEST: Final = 32_767
 
@@ -39,6 +40,16 @@ def check_line(text: str, field: str, *, longest: int = LONGEST_NAME) -> str:
         raise CommandError(field, _("a name has at most %(most)d characters") % {"most": longest})
     if has_hidden_characters(line):
         raise CommandError(field, _("a name is one line of readable characters"))
+    return line
+
+
+def check_reason(text: str, field: str = "reason") -> str:
+    """Check why a person does something: one line, which may be empty."""
+    line = " ".join(text.split())
+    if len(line) > LONGEST_REASON:
+        raise CommandError(field, _("a reason has at most %(most)d characters") % {"most": LONGEST_REASON})
+    if has_hidden_characters(line):
+        raise CommandError(field, _("a reason is one line of readable characters"))
     return line
 
 

@@ -11,13 +11,14 @@ from typing import Final, Literal
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from facho.apps.access.actors import because
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import note, note_rows
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.interval import format_interval
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.input_checks import check_range, parse_seconds
+from facho.engine.commands.input_checks import check_range, check_reason, parse_seconds
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ConfigChanged
@@ -76,10 +77,11 @@ def enable_nodes(node_ids: Sequence[int], now: datetime) -> ReplanResult:
 
 
 @command
-def disable_nodes(node_ids: Sequence[int], now: datetime) -> ReplanResult:
+def disable_nodes(node_ids: Sequence[int], now: datetime, reason: str = "") -> ReplanResult:
     olt_ids = _olts_of(node_ids)
-    SnmpJobHost.objects.filter(id__in=list(node_ids)).update(enabled=False)
-    return replan(olt_ids, now)
+    with because(check_reason(reason)):
+        SnmpJobHost.objects.filter(id__in=list(node_ids)).update(enabled=False)
+    return replan(olt_ids, now, reason=reason)
 
 
 @command

@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
+from facho.apps.access.actors import actor_name
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import differences, note_rows
 from facho.apps.db.database import database_now, pause_for_other_writers
@@ -27,6 +28,7 @@ from facho.engine.commands.input_checks import (
     check_line,
     check_name,
     check_range,
+    check_reason,
     find_all_named,
     find_named,
     taken_name,
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
     from facho.engine.collect.identify import Identified
 
 AUTO: Final = "auto"
+# The columns that tell why an OLT is disabled, as they are when it is enabled.
+NOT_DISABLED: Final[Mapping[str, object]] = {
+    "disabled_at": None,
+    "disabled_by": "",
+    "disabled_reason": "",
+}
 _LONGEST_INTERVAL_S: Final = 366 * 86_400
 
 
@@ -131,10 +139,14 @@ def check_new(new: NewOlt) -> NewOlt:
 
 @dataclass(frozen=True, slots=True)
 class ChangedOlt:
-    """An OLT after a command, and how its columns differ: `{"port": {"old": 161, "new": 1161}}`."""
+    """An OLT after its columns were written, and how they differ: `{"port": {"old": 161, "new": 1161}}`."""
 
     olt: Olt
     changes: Mapping[str, Mapping[str, Any]]
+    # Whether it is still to be enabled or disabled.
+    enabled: bool | None = None
+    # The jobs whose target covered it before its site or brand changed; None if neither did.
+    covered_by: frozenset[int] | None = None
 
 
 @command
@@ -148,35 +160,46 @@ def update_olts(
     changes: Mapping[str, OltChanges], now: datetime, *, detected: Identified | None = None
 ) -> list[ChangedOlt]:
     """Change OLTs by name, all of them or none."""
+    done = write_changes(changes, detected)
+    finish_changes(done, now)
+    return done
+
+
+def write_changes(changes: Mapping[str, OltChanges], detected: Identified | None = None) -> list[ChangedOlt]:
+    """Write the changed columns of OLTs. The calling command finishes them, or rolls back."""
     found = olts_named(list(changes), "olt" if len(changes) == 1 else "olts")
-    wanted = [changes[olt.name] for olt in found]
-    moved = [olt for olt, each in zip(found, wanted, strict=True) if (each.site, each.brand) != (None, None)]
-    covering = {olt.id: frozenset(jobs_covering(olt).values_list("id", flat=True)) for olt in moved}
     done = []
-    for olt, each in zip(found, wanted, strict=True):
+    for olt in found:
         name = olt.name
         try:
-            done.append(_update(olt, each, detected))
+            done.append(_write_changes(olt, changes[name], detected))
         except CommandError as refused:
             raise (
                 refused if len(found) == 1 else CommandError(refused.field, f"{name}: {refused.message}")
             ) from None
-    if changed := [each.olt.id for each in done if each.changes]:
-        replan(changed, now)
-    for olt in moved:
-        attach_covering_jobs(olt, now, unless=covering[olt.id])
-    for enabled, switch in ((True, enable_olts), (False, disable_olts)):
-        if names := [olt.name for olt, each in zip(found, wanted, strict=True) if each.enabled is enabled]:
-            switch(names, now)
     return done
 
 
-def _update(olt: Olt, changes: OltChanges, detected: Identified | None) -> ChangedOlt:
-    """Write the columns of an OLT that differ. The calling command replans it, and enables or disables it."""
+def finish_changes(done: Sequence[ChangedOlt], now: datetime) -> None:
+    """Replan OLTs whose columns were written, and enable or disable them."""
+    # New credentials change no plan.
+    if changed := [each.olt.id for each in done if each.changes.keys() - set(Olt.audited.secrets)]:
+        replan(changed, now)
+    for each in done:
+        if each.covered_by is not None:
+            attach_covering_jobs(each.olt, now, unless=each.covered_by)
+    for enabled, switch in ((True, enable_olts), (False, disable_olts)):
+        if names := [each.olt.name for each in done if each.enabled is enabled]:
+            switch(names, now)
+
+
+def _write_changes(olt: Olt, changes: OltChanges, detected: Identified | None) -> ChangedOlt:
     device = device_of(olt)
+    moves = (changes.site, changes.brand) != (None, None)
+    covered_by = frozenset(jobs_covering(olt).values_list("id", flat=True)) if moves else None
     found = _changed_columns(olt, changes, detected)
     written = {column: value for column, value in found.items() if getattr(olt, column) != value}
-    shown = {column: written[column] for column in written if column in Olt.audited.columns}
+    shown = {column: written[column] for column in Olt.audited.among(written)}
     old = {column: getattr(olt, column) for column in shown}
     if changes.enabled is not None:
         old["enabled"], shown["enabled"] = olt.enabled, changes.enabled
@@ -188,7 +211,7 @@ def _update(olt: Olt, changes: OltChanges, detected: Identified | None) -> Chang
         _save(olt, list(written))
     if any(column in written for column in _DEVICE_IDENTITY):
         UnreadableRows.objects.filter(olt=olt).delete()
-    return ChangedOlt(olt, differences(old, shown, Olt.audited.secrets))
+    return ChangedOlt(olt, differences(old, shown, Olt.audited.secrets), changes.enabled, covered_by)
 
 
 def _changed_columns(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict[str, Any]:
@@ -245,8 +268,27 @@ def enable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
     note_rows(Action.RESUME, olts.exclude(suspended_reason=""))
     reset_nodes(SnmpJobHost.objects.filter(olt__in=list(suspended)))
     reset_nodes(SnmpJobHost.objects.filter(olt__in=ids).exclude(suspended_reason=""))
-    olts.update(enabled=True, **NOT_SUSPENDED)
+    olts.update(enabled=True, **NOT_DISABLED, **NOT_SUSPENDED)
     return replan(ids, now)
+
+
+@command
+def probe_olts_now(names: Sequence[str], now: datetime) -> None:
+    """Make the next probe of suspended OLTs due now: the engine asks them at once, and resumes who answers.
+
+    Where no OLT may resume by itself, a person who asks for it resumes it.
+    """
+    found = olts_named(names)
+    _refuse_being_removed(found)
+    for olt in found:
+        if not olt.enabled or not olt.is_suspended:
+            raise CommandError("olts", _("%s is not suspended") % olt.name)
+    if not current().come_back:
+        enable_olts(names, now)
+        return
+    olts = Olt.objects.filter(id__in=[olt.id for olt in found])
+    note_rows(Action.RESUME, olts)
+    olts.update(next_probe_at=now, failed_probes=0)
 
 
 def _refuse_being_removed(olts: Sequence[Olt]) -> None:
@@ -256,10 +298,14 @@ def _refuse_being_removed(olts: Sequence[Olt]) -> None:
 
 
 @command
-def disable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
-    """Disable OLTs. Running executions stop at their next request and store nothing."""
+def disable_olts(names: Sequence[str], now: datetime, reason: str = "") -> ReplanResult:
+    """Disable OLTs. Running executions stop at their next request and store nothing.
+
+    The reason of those that were disabled before stays.
+    """
     ids = [olt.id for olt in olts_named(names)]
-    Olt.objects.filter(id__in=ids).update(enabled=False)
+    why = {"disabled_at": now, "disabled_by": actor_name(), "disabled_reason": check_reason(reason)}
+    Olt.objects.filter(id__in=ids, enabled=True).update(enabled=False, **why)
     return replan(ids, now)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -74,10 +74,13 @@ def handle_changes(now: datetime, *, compare: bool = True) -> list[int]:
     return changed
 
 
-def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) -> ReplanResult:
+def replan(
+    olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = (), reason: str = ""
+) -> ReplanResult:
     """Start and stop the nodes of these OLTs, abort what must not run, reconcile trackers, publish changes.
 
-    In the transaction of a command. `new` are the nodes that this change created. The first runs of several
+    In the transaction of a command. `new` are the nodes that this change created, and `reason` is why a
+    person disabled nodes. The first runs of several
     OLTs are spread in the given order.
     """
     config = current()
@@ -91,11 +94,14 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     _queue_first_runs(nodes, first_runs, found.new.union(new), now, config)
     if found.is_priority_changed():
         set_priorities(olt_ids)
-    aborted = _abort_executions(olt_ids, stopped, now)
+    disabled = dict(
+        Olt.objects.filter(id__in=list(olt_ids), enabled=False).values_list("id", "disabled_reason")
+    )
+    aborted = _abort_executions(olt_ids, disabled, stopped, now)
     remember_states(found.states, now)
     reconcile_trackers(olt_ids, now, config)
     with olt_names(found.names):
-        _publish_changes(found.changes, aborted, now)
+        _publish_changes(found.changes, disabled, reason, aborted, now)
         update_plans(olt_ids, now, config)
         for olt_id, count in Counter(node.olt_id for node in nodes if node.node_id in first_runs).items():
             publish(events.PlanAdjusted(olt_id=olt_id, nodes=count), now)
@@ -261,11 +267,12 @@ _FIRST_RUN: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at"
 
 
 def _abort_executions(
-    olt_ids: Collection[int], stopped: Iterable[PlannedNode], now: datetime
+    olt_ids: Collection[int], disabled: Collection[int], stopped: Iterable[PlannedNode], now: datetime
 ) -> list[AbortedExecution]:
     """Abort everything of disabled OLTs, and what has not begun of stopped nodes."""
-    disabled = list(Olt.objects.filter(id__in=list(olt_ids), enabled=False).values_list("id", flat=True))
-    aborted = abort_open(Execution.objects.filter(olt__in=disabled), OLT_DISABLED, now) if disabled else []
+    aborted = (
+        abort_open(Execution.objects.filter(olt__in=list(disabled)), OLT_DISABLED, now) if disabled else []
+    )
     why = {node.node_id: node.why_stopped for node in stopped}
     queued: dict[Reason, list[int]] = defaultdict(list)
     rows = Execution.objects.filter(olt__in=list(olt_ids), state__in=QUEUED).exclude(node=None)
@@ -278,13 +285,23 @@ def _abort_executions(
 
 
 def _publish_changes(
-    changes: Mapping[int, Sequence[Change]], aborted: Sequence[AbortedExecution], now: datetime
+    changes: Mapping[int, Sequence[Change]],
+    reasons: Mapping[int, str],
+    reason: str,
+    aborted: Sequence[AbortedExecution],
+    now: datetime,
 ) -> None:
+    """Publish the changes. `reasons` tells why OLTs are disabled, `reason` why nodes are."""
     of_olt = Counter(each.olt_id for each in aborted)
     of_node = Counter(each.node_id for each in aborted)
     for olt_id, several in changes.items():
         for each in several:
-            publish(_event(olt_id, each, of_olt[olt_id], of_node), now)
+            event = _event(olt_id, each, of_olt[olt_id], of_node)
+            if isinstance(event, events.OltDisabled):
+                event = replace(event, reason=reasons.get(olt_id, ""))
+            elif isinstance(event, events.TaskRemoved):
+                event = replace(event, reason=reason)
+            publish(event, now)
 
 
 def _event(

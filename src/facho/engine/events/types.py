@@ -97,10 +97,16 @@ class TaskRemoved(OltEvent):
     type = EventType.TASK_REMOVED
     level = Level.WARNING
     sentence = _("task %(job)s removed from %(olt)s; executions aborted: %(aborted)d")
+    sentence_with_reason = _("task %(job)s removed from %(olt)s: %(reason)s; executions aborted: %(aborted)d")
 
     job: str
     task_type: str
     aborted: int
+    # What the person wrote who disabled it.
+    reason: str = ""
+
+    def log_sentence(self) -> Text:
+        return self.sentence_with_reason if self.reason else self.sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +134,14 @@ class OltDisabled(OltEvent):
     type = EventType.OLT_DISABLED
     level = Level.WARNING
     sentence = _("%(olt)s was disabled; executions aborted: %(aborted)d")
+    sentence_with_reason = _("%(olt)s was disabled: %(reason)s; executions aborted: %(aborted)d")
 
     aborted: int
+    # What the person wrote who disabled it.
+    reason: str = ""
+
+    def log_sentence(self) -> Text:
+        return self.sentence_with_reason if self.reason else self.sentence
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 AT_ONCE: Final = 50
 # Between two turns while probes are due: not all of them can be made at once, or now.
 _PAUSE: Final = timedelta(seconds=1)
-# Others may suspend something meanwhile.
-_LONGEST_WAIT: Final = timedelta(seconds=5)
+# Others may suspend something meanwhile, and a person who wants a probe now waits for it.
+_LONGEST_WAIT: Final = timedelta(seconds=1)
 _NONE: Final = timedelta()
 _EARLIEST: Final = (
     "SELECT MIN(next_probe_at) FROM olts WHERE next_probe_at IS NOT NULL"

@@ -255,6 +255,8 @@ class OltAdmin(WithSuspension, SwitchableAdmin[Olt]):
         label={
             Health.FINE: "success",
             Health.FAILING: "warning",
+            Health.DEGRADED: "warning",
+            Health.OVERLOADED: "warning",
             Health.DISABLED: "default",
             Health.NEVER_ASKED: "info",
             Health.MAINTENANCE: "warning",

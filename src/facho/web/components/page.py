@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from facho.core.roles import lowest_role
 from facho.web.access.pages import View, for_role, part_for_role
@@ -36,6 +36,13 @@ def page_for(right: str, model: str) -> Callable[[View], View]:
 def part_for(right: str, model: str) -> Callable[[View], View]:
     """Allow a part of a page, which htmx asks for, to roles with a right."""
     return lambda view: require_safe(never_cache(part_for_role(lowest_role(right, model))(view)))
+
+
+def confirmed_for(right: str, model: str) -> Callable[[View], View]:
+    """Allow an action that asks before it acts to roles with a right: a GET shows the question."""
+    return lambda view: require_http_methods(["GET", "HEAD", "POST"])(
+        never_cache(for_role(lowest_role(right, model))(view))
+    )
 
 
 def action_for(right: str, model: str) -> Callable[[View], View]:

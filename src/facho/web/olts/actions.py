@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
+from typing import Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 
 from facho.apps.db.database import database_now
@@ -23,11 +26,14 @@ from facho.engine.commands import acknowledgements
 from facho.engine.commands.connection_test import Silence, check_connection
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
-from facho.engine.commands.olts import disable_olts, enable_olts
+from facho.engine.commands.olts import disable_olts, enable_olts, probe_olts_now
 from facho.engine.commands.runs import run_now
 from facho.engine.coordinate.plan_reports import suggest_shift
 from facho.web.access.pages import View
-from facho.web.components.page import action_for
+from facho.web.components.page import action_for, confirmed_for, render_page
+
+# The key of the session with the address that undoes the last action.
+UNDO: Final = "undo"
 
 
 def olt_action(right: str, model: str) -> Callable[[Callable[..., str]], View]:
@@ -64,11 +70,21 @@ def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa
     return gettext("%(job)s is enabled and runs in %(interval)s.") % values
 
 
-@olt_action("enable", "snmp_jobs.snmpjobhost")
-def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa: ARG001
+@confirmed_for("enable", "snmp_jobs.snmpjobhost")
+def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
     node = _node(olt_id, node_id)
-    disable_nodes([node.pk], database_now())
-    return gettext("%(job)s is disabled on this OLT.") % {"job": node.job.name}
+    names = {"job": node.job.name, "olt": node.olt.name}
+
+    def act(reason: str) -> str:
+        disable_nodes([node.pk], database_now(), reason)
+        return gettext("%(job)s is disabled on this OLT.") % names
+
+    question = Question(
+        gettext("Disable %(job)s on %(olt)s?") % names,
+        gettext("It is not collected from this OLT until somebody enables it."),
+        reverse("node-enable", args=[olt_id, node_id]),
+    )
+    return _ask_and_act(request, olt_id, question, act)
 
 
 @olt_action("enable", "hosts.olt")
@@ -79,10 +95,51 @@ def enable_olt(request: HttpRequest, olt_id: int) -> str:  # noqa: ARG001
 
 
 @olt_action("enable", "hosts.olt")
-def disable_olt(request: HttpRequest, olt_id: int) -> str:  # noqa: ARG001
+def recover_olt(request: HttpRequest, olt_id: int) -> str:  # noqa: ARG001
     name = _olt(olt_id).name
-    disable_olts([name], database_now())
-    return gettext("%(olt)s is disabled: nothing is collected from it.") % {"olt": name}
+    probe_olts_now([name], database_now())
+    return gettext("%(olt)s is probed now: this page shows the result in a moment.") % {"olt": name}
+
+
+@confirmed_for("enable", "hosts.olt")
+def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
+    name = _olt(olt_id).name
+
+    def act(reason: str) -> str:
+        disable_olts([name], database_now(), reason)
+        return gettext("%(olt)s is disabled: nothing is collected from it.") % {"olt": name}
+
+    question = Question(
+        gettext("Disable %(olt)s?") % {"olt": name},
+        gettext("All its jobs stop, what runs now is aborted, and nothing is collected until it is enabled."),
+        reverse("olt-enable", args=[olt_id]),
+    )
+    return _ask_and_act(request, olt_id, question, act)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person confirms with a reason, and the address that undoes it."""
+
+    title: str
+    effect: str
+    undo: str
+
+
+def _ask_and_act(
+    request: HttpRequest, olt_id: int, question: Question, act: Callable[[str], str]
+) -> HttpResponse:
+    """Show the question; act when it comes back with a reason, and offer the way to undo it."""
+    reason = request.POST.get("reason", "").strip()
+    if request.method == "POST" and reason:
+        try:
+            messages.success(request, act(reason))
+            request.session[UNDO] = question.undo
+        except CommandError as refused:
+            messages.error(request, refused.message)
+        return redirect("olt", olt_id)
+    context = {"question": question, "olt_id": olt_id, "missing": request.method == "POST"}
+    return render_page(request, "olts/confirm.html", question.title, **context)
 
 
 @olt_action("change", "snmp_jobs.snmpjobhost")
@@ -101,7 +158,8 @@ def shift_node(request: HttpRequest, olt_id: int) -> str:
 @olt_action("acknowledge", "execution_coordinator.quotaviolation")
 def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) -> str:
     violation = get_object_or_404(QuotaViolation, id=violation_id, olt=olt_id)
-    acknowledgements.acknowledge_violation(violation.pk, request.user.get_username(), database_now())
+    by, why = request.user.get_username(), request.POST.get("note", "")
+    acknowledgements.acknowledge_violation(violation.pk, by, database_now(), why)
     hour = hour_in_words(violation.period_start, violation.period_end)
     return gettext("The violation of %(hour)s is acknowledged.") % {"hour": hour}
 

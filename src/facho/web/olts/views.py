@@ -18,6 +18,7 @@ from facho.web.access.error_pages import NotFoundError
 from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.shared_part import SharedPart, answer_part
+from facho.web.olts.actions import UNDO
 from facho.web.olts.details import read_olt_details
 from facho.web.olts.live import read_olt_live
 from facho.web.olts.olt_list import read_olt_list
@@ -51,7 +52,7 @@ def _list_context(query: OltQuery, now: datetime, *, may_add: bool) -> dict[str,
 
 @page_for(*VIEW)
 def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
-    context = _now(request, olt_id)
+    context = {**_now(request, olt_id), "undo": request.session.pop(UNDO, None)}
     return render_page(request, "olts/page.html", f"OLT {context['board'].olt.name}", **context)
 
 

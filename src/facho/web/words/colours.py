@@ -6,20 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from facho.apps.discovery.models import EventKind
-from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
+from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
-from facho.core.event_types import Level
+from facho.core.event_types import EventType, Level
 from facho.web.words.states import ONU_STATES
 
-QUOTA_COLOURS: Final[Mapping[str, str]] = {
-    QuotaStatus.IN_PROGRESS: "info",
-    QuotaStatus.COMPLETED: "success",
-    QuotaStatus.PARTIAL: "warning",
-    QuotaStatus.QUOTA_NOT_MET: "danger",
-    QuotaStatus.FAILED: "danger",
-    QuotaStatus.INTERRUPTED: "default",
-}
 SEVERITY_COLOURS: Final[Mapping[str, str]] = {
     ViolationSeverity.LOW: "info",
     ViolationSeverity.MEDIUM: "warning",
@@ -38,15 +30,17 @@ STATE_COLOURS: Final[Mapping[str, str]] = {
     State.RUNNING: "info",
     State.SUCCESS: "success",
     State.FAILED: "danger",
-    State.ABORTED: "warning",
+    State.ABORTED: "default",
 }
 HEALTH_COLOURS: Final[Mapping[str, str]] = {
     Health.UNREACHABLE: "danger",
     Health.SUSPENDED: "danger",
     Health.FAILING: "warning",
+    Health.DEGRADED: "warning",
+    Health.OVERLOADED: "warning",
     Health.FINE: "success",
-    Health.NEVER_ASKED: "info",
-    Health.MAINTENANCE: "info",
+    Health.NEVER_ASKED: "default",
+    Health.MAINTENANCE: "default",
 }
 # Of ports, boards and fans.
 DEVICE_COLOURS: Final[Mapping[str, str]] = {
@@ -78,3 +72,16 @@ ONU_EVENT_COLOURS: Final[Mapping[str, str]] = {
     EventKind.FALLING: "warning",
     EventKind.RECOVERED: "success",
 }
+# What has ended well; any other event has the colour of its level.
+_EVENT_COLOURS: Final[Mapping[str, str]] = {
+    **ONU_EVENT_COLOURS,
+    EventType.OLT_BACK: "success",
+    EventType.NODE_BACK: "success",
+    EventType.SATURATION_ENDS: "success",
+    EventType.PORT_OUTAGE_ENDED: "success",
+}
+
+
+def event_colour(what: str, level: str) -> str:
+    """Return the colour of an event of an ONU, an OLT or the engine, the same in every list."""
+    return _EVENT_COLOURS.get(what) or LEVEL_COLOURS.get(level, "default")

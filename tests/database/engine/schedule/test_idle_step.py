@@ -129,9 +129,9 @@ def test_slots_too_far_ahead_are_looked_for_once_a_minute() -> None:
 @pytest.mark.parametrize(
     ("probe_at", "wait_s"),
     [
-        pytest.param(None, 5, id="nothing is suspended"),
-        pytest.param(at("10:05"), 5, id="another process may suspend something meanwhile"),
-        pytest.param(at("10:00:32"), 2, id="until it is due"),
+        pytest.param(None, 1, id="nothing is suspended"),
+        pytest.param(at("10:05"), 1, id="another process may suspend, or a person want a probe"),
+        pytest.param(at("10:00:30.5"), 0.5, id="until it is due"),
         pytest.param(at("10:00:20"), -10, id="due"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -13,14 +14,14 @@ from django.utils.translation import override
 from facho.apps.access.models import AuditEntry
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu, PortOutage
-from facho.apps.execution_coordinator.models import QuotaViolation
+from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaViolation
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Shift
-from facho.core.reasons import text_reason
+from facho.core.reasons import Reason, several, text_reason, to_json
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test as asking
@@ -170,6 +171,27 @@ def test_a_chained_node_has_its_own_result_of_its_masters_run(olt: Olt) -> None:
     assert (chained.last_state, str(chained.last_error)) == (State.FAILED, "no answer")
 
 
+def test_a_table_that_the_olt_does_not_have_is_named_once_and_is_no_error(olt: Olt) -> None:
+    missing = Reason.of("table_not_present", tables="onu_optics, fans")
+    part = {"node": node_of("discovery", "centro").id, "job": "discovery", "state": "success", "seconds": 4}
+    for minute in range(3):
+        slot = NOON + timedelta(minutes=minute)
+        ended("discovery", slot=slot, error=missing, parts=[{**part, "error": to_json(missing)}])
+    client, english = visiting(Role.VIEWER), {"accept-language": "en"}
+    page = client.get(f"/olts/{olt.id}/", headers=english).content.decode()
+    assert page.count("onu_optics") == 1
+    assert "does not have the tables fans, onu_optics: nothing is collected from them" in page
+    assert "table not present" not in page
+    assert "onu_optics" not in client.get("/coordinator/dashboard/", headers=english).content.decode()
+    shown = client.get(f"/executions/{Execution.objects.latest('id').id}/", headers=english).content.decode()
+    assert "The OLT does not have: fans, onu_optics." in shown
+    assert 'fd-error" role="alert"' not in shown
+    # What failed beside it is an error still.
+    later, both = NOON + timedelta(hours=1), several([missing, text_reason("no answer")])
+    ended("discovery", slot=later, error=both, state=State.FAILED)
+    assert str(look(olt).executions[0].problem) == "no answer"
+
+
 def test_a_node_counts_down_to_its_next_run(olt: Olt) -> None:
     at = database_now() + timedelta(hours=2, minutes=30, seconds=30)
     SnmpJobHost.objects.filter(job__name="discovery").update(next_run_at=at)
@@ -239,15 +261,19 @@ def test_buttons_are_for_who_may_use_them_and_the_server_asks_again(
     client = visiting(role)
     shown = page_of(client, olt)
     for path, lowest in acts(olt).items():
-        assert client.post(path).status_code == (302 if role >= lowest else 403), path
+        assert client.post(path, {"reason": "test"}).status_code == (302 if role >= lowest else 403), path
         if not path.endswith("/enable/"):
-            assert (f'action="{path}"' in shown) == (role >= lowest), path
+            found = f'action="{path}"' in shown or f'href="{path}"' in shown
+            assert found == (role >= lowest), path
     assert (f"/admin/hosts/olt/{olt.id}/change/" in shown) == (role == Role.ADMINISTRATOR)
 
 
 def test_a_button_is_no_link(olt: Olt) -> None:
     client = visiting(Role.ADMINISTRATOR)
-    assert {client.get(path).status_code for path in acts(olt)} == {405}
+    asks_first = {path for path in acts(olt) if path.endswith("/disable/")}
+    assert {client.get(path).status_code for path in acts(olt).keys() - asks_first} == {405}
+    assert {client.get(path).status_code for path in asks_first} == {200}
+    assert look(olt).olt.enabled
 
 
 def said(client: Client, path: str, **given: str) -> str:
@@ -267,7 +293,8 @@ def test_run_now_queues_an_execution_and_names_it(olt: Olt) -> None:
 
 def test_what_cannot_be_done_is_explained(olt: Olt) -> None:
     client, node = visiting(Role.OPERATOR), node_of("discovery", "centro")
-    said(client, f"/olts/{olt.id}/nodes/{node.id}/disable/")
+    said(client, f"/olts/{olt.id}/nodes/{node.id}/disable/", reason="too slow")
+    assert AuditEntry.objects.get(action="change").changes["reason"] == {"new": "too slow"}
     assert not node_of("discovery", "centro").enabled
     assert "centro" in said(client, f"/olts/{olt.id}/nodes/{node.id}/run/")
     assert not Execution.objects.exists()
@@ -285,12 +312,34 @@ def test_a_node_of_another_olt_is_not_touched(olt: Olt) -> None:
     assert not Execution.objects.exists()
 
 
-def test_an_olt_is_switched_off_and_on(olt: Olt) -> None:
+def test_an_olt_is_switched_off_and_on(olt: Olt, logged: Callable[[], list[CoordinatorLog]]) -> None:
     client = visiting(Role.OPERATOR)
     said(client, f"/olts/{olt.id}/disable/")
+    assert look(olt).olt.enabled, "without a reason nothing happens"
+    page = client.post(f"/olts/{olt.id}/disable/", {"reason": "new board"}, follow=True).content.decode()
     assert look(olt).olt.condition == "disabled"
+    assert "new board" in page
+    assert page.count(f'action="/olts/{olt.id}/enable/"') == 2
+    entry = AuditEntry.objects.get(action="change", model="hosts.olt")
+    assert entry.changes["disabled_reason"]["new"] == "new board"
+    (log,) = [row for row in logged() if row.event_type == "OLT_DISABLED"]
+    assert (log.olt_id, log.details["reason"]) == (olt.id, "new board")
     said(client, f"/olts/{olt.id}/enable/")
     assert look(olt).olt.condition == "never_asked"
+    assert look(olt).olt.disabled_reason == ""
+
+
+def test_recover_now_makes_the_probe_due_at_once(olt: Olt) -> None:
+    client, later = visiting(Role.OPERATOR), database_now() + timedelta(hours=1)
+    path = f"/olts/{olt.id}/recover/"
+    assert "centro" in said(client, path)
+    assert look(olt).olt.next_probe_at is None, "it is not suspended"
+    columns = {"suspended_reason": text_reason("no answer"), "suspended_at": NOON, "next_probe_at": later}
+    Olt.objects.filter(id=olt.id).update(**columns)
+    assert f'action="{path}"' in page_of(client, olt)
+    said(client, path)
+    assert look(olt).olt.next_probe_at <= database_now()
+    assert look(olt).olt.condition == "suspended", "only an answer resumes it"
 
 
 def violation(olt: Olt, ago: timedelta, **columns: object) -> QuotaViolation:
@@ -315,7 +364,7 @@ def test_a_violation_is_acknowledged_by_who_may_and_stays_for_a_day(olt: Olt) ->
         said(client, path)
     assert not QuotaViolation.objects.filter(acknowledged_at=None).exists()
     page = page_of(client, olt)
-    assert [f"quotaviolation/{each.pk}/" in page for each in (seen, old)] == [True, False]
+    assert [f'href="/violations/{each.pk}/"' in page for each in (seen, old)] == [True, False]
 
 
 def test_the_next_maintenance_is_told_with_the_way_to_plan_one(olt: Olt) -> None:
