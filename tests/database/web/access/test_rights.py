@@ -122,6 +122,14 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
         (302, 403, 403, 403, 404, 302, 302, 302),
     ),
     "admin/hosts/olt/test/": ("/admin/hosts/olt/test/", POSTED),
+    "admin/notifications/notificationchannel/test/": (
+        "/admin/notifications/notificationchannel/test/",
+        POSTED,
+    ),
+    "admin/notifications/notificationchannel/<int:channel_id>/test/": (
+        "/admin/notifications/notificationchannel/999999999/test/",
+        POSTED,
+    ),
     "admin/hosts/olt/<int:olt_id>/test/": ("/admin/hosts/olt/1/test/", POSTED),
     "admin/^(?P<app_label>...)/$": ("/admin/hosts/", LOGGED_IN),
     "admin/(?P<url>.*)$": ("/admin/nothing/", (302, 403, 404, 404, 404, 302, 302, 302)),
@@ -267,6 +275,7 @@ WRITE: dict[str, Role] = {
     "POST nodes/{id}/run/": O,
     "POST nodes/{id}/shift/": A,
     "POST notification-channels/": A,
+    "POST notification-channels/test/": A,
     "POST notification-channels/{id}/test/": O,
     "POST notification-rules/": A,
     "POST oids/": A,
