@@ -364,7 +364,7 @@ def test_a_violation_is_acknowledged_by_who_may_and_stays_for_a_day(olt: Olt) ->
         said(client, path)
     assert not QuotaViolation.objects.filter(acknowledged_at=None).exists()
     page = page_of(client, olt)
-    assert [f"quotaviolation/{each.pk}/" in page for each in (seen, old)] == [True, False]
+    assert [f'href="/violations/{each.pk}/"' in page for each in (seen, old)] == [True, False]
 
 
 def test_the_next_maintenance_is_told_with_the_way_to_plan_one(olt: Olt) -> None:
