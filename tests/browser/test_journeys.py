@@ -149,6 +149,9 @@ def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visi
         running = runs(page, "Recent executions").filter(has=page.get_by_text("running", exact=True))
         expect(running).to_be_visible(timeout=SOON)
         page.get_by_role("link", name="Disable…", exact=True).first.click()
+        page.get_by_role("button", name="Disable", exact=True).click()
+        # The browser asks for the reason before anything is sent.
+        expect(page.get_by_label("Reason")).to_be_focused()
         page.get_by_label("Reason").fill("too slow")
         page.get_by_role("button", name="Disable", exact=True).click()
         expect(page.get_by_text("Lento-03 is disabled: nothing is collected from it.")).to_be_visible(
@@ -158,6 +161,21 @@ def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visi
         expect(running).to_have_count(0, timeout=SOON)
         visitor.shoot("journey-disabled")
         is_in_order(visitor)
+    page.get_by_role("button", name="Undo: enable it again").click()
+    expect(page.get_by_text("Lento-03 is enabled")).to_be_visible(timeout=SOON)
+    disable_in_spanish(visit, lento)
+
+
+def disable_in_spanish(visit: Visiting, olt: str) -> None:
+    visitor = visit("operator", language="es")
+    page = visitor.go(olt)
+    page.get_by_role("link", name="Deshabilitar…", exact=True).first.click()
+    page.get_by_label("Motivo").fill("cambio de tarjeta")
+    page.get_by_role("button", name="Deshabilitar", exact=True).click()
+    expect(page.locator("#live").get_by_text("cambio de tarjeta")).to_be_visible(timeout=SOON)
+    page.get_by_role("button", name="Deshacer: habilitar de nuevo").click()
+    expect(page.get_by_text("Lento-03 quedó habilitada")).to_be_visible(timeout=SOON)
+    is_in_order(visitor)
 
 
 def test_a_serial_in_the_search_box_leads_to_its_onu_and_its_chart(
