@@ -192,6 +192,9 @@ def add_channel(
     name: Channel,
     language: Annotated[str, typer.Option(help="es or en; else that of the settings.")] = "",
     service: ServiceName = "",
+    default_rule: Annotated[
+        bool, typer.Option("--default-rule", help="Add a rule for important events, if there is no rule.")
+    ] = False,
     test: Annotated[bool, typer.Option("--test", help="Send a test first; add nothing if it fails.")] = False,
 ) -> None:
     """Add a channel; its address is read from standard input, because it holds secrets."""
@@ -205,7 +208,7 @@ def add_channel(
             typer.echo(tried.sentence, err=not tried.sent)
             if not tried.sent:
                 raise typer.Exit(Exit.REFUSED)
-        add_channel(name, url, language=language)
+        add_channel(name, url, language=language, default_rule=default_rule)
         typer.echo(f"{name} was added: facho notify test {name}")
 
 

@@ -23,7 +23,7 @@ from facho.apps.notifications.models import (
 from facho.apps.reason_words import reason_words
 from facho.config import Config
 from facho.core.interval import BadInterval, parse_interval
-from facho.core.notifications import RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
+from facho.core.notifications import IMPORTANT_KINDS, RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
 from facho.core.severity import Severity
 from facho.engine.commands.channel_addresses import check_address
 from facho.engine.commands.errors import CommandError
@@ -38,13 +38,18 @@ from facho.keys import KeyProblem
 _LONGEST_REPEAT_S: Final = 30 * 86_400
 
 
-def add_channel(name: str, url: str, *, language: str = "", enabled: bool = True) -> NotificationChannel:
+def add_channel(
+    name: str, url: str, *, language: str = "", enabled: bool = True, default_rule: bool = False
+) -> NotificationChannel:
+    """Add a channel, and with `default_rule` a rule for important events, unless there is a rule already."""
     # Outside the transaction: importing apprise is slow, and other writers would wait.
-    return _add_channel(name, check_address(url), language, enabled)
+    return _add_channel(name, check_address(url), language, enabled, default_rule)
 
 
 @command
-def _add_channel(name: str, url: SecretText, language: str, enabled: bool) -> NotificationChannel:
+def _add_channel(
+    name: str, url: SecretText, language: str, enabled: bool, default_rule: bool
+) -> NotificationChannel:
     channel = NotificationChannel(
         name=check_free_name(NotificationChannel.objects.all(), name),
         language=check_choice(language, Language.values, "language"),
@@ -52,6 +57,8 @@ def _add_channel(name: str, url: SecretText, language: str, enabled: bool) -> No
     )
     channel.url = url
     channel.save()
+    if default_rule and not NotificationRule.objects.exists():
+        save_rule(None, RuleChanges(_("important events"), [channel.name], list(IMPORTANT_KINDS)))
     return channel
 
 

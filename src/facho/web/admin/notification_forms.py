@@ -14,6 +14,7 @@ from unfold.widgets import (
     UnfoldAdminPasswordToggleWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
 )
 
 from facho.apps.notifications.models import NotificationChannel, NotificationKindChoices, NotificationRule
@@ -97,6 +98,17 @@ class ChannelForm(_ChannelForm):
     address = _secret_field(
         _("address"),
         _("as apprise writes it, for example ntfys://host/topic or matrixs://user:password@host"),
+    )
+
+    default_rule = forms.BooleanField(
+        label=capfirst(_("rule for important events")),
+        required=False,
+        initial=True,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text=_(
+            "Adds a rule that sends outages, violated quotas and other important events here. "
+            "It can be changed or removed under notification rules."
+        ),
     )
 
     class Meta:

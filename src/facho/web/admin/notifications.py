@@ -65,6 +65,13 @@ class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
     class Media:
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
+    def get_fields(self, request: HttpRequest, obj: NotificationChannel | None = None) -> Any:
+        """Offer the rule for important events while there is no rule."""
+        fields = super().get_fields(request, obj)
+        if obj is not None or NotificationRule.objects.exists():
+            return fields
+        return (*fields, "default_rule")
+
     def get_urls(self) -> list[URLPattern]:
         test = self.admin_site.admin_view(require_POST(self.test))
         return [
@@ -102,7 +109,13 @@ class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
 
     def save_model(self, request: HttpRequest, obj: NotificationChannel, form: Any, change: bool) -> None:  # noqa: ARG002
         if not change:
-            added = commands.add_channel(obj.name, form.composed, language=obj.language, enabled=obj.enabled)
+            added = commands.add_channel(
+                obj.name,
+                form.composed,
+                language=obj.language,
+                enabled=obj.enabled,
+                default_rule=form.cleaned_data["default_rule"],
+            )
             obj.pk = added.pk
             return
         commands.update_channel(

@@ -162,6 +162,21 @@ def test_a_service_asks_only_for_what_it_needs(admin_client: Client) -> None:
     assert NotificationChannel.objects.get().url.open() == channel.url.open()
 
 
+def test_the_first_channel_offers_a_rule_for_important_events(admin_client: Client) -> None:
+    shown = admin_client.get(f"{CHANNELS}add/", headers=ENGLISH).content.decode()
+    assert 'name="default_rule"' in shown
+    post(admin_client, f"{CHANNELS}add/", name="noc", enabled="on", default_rule="on", **TELEGRAM)
+    rule = NotificationRule.objects.get()
+    assert (rule.name, [each.name for each in rule.channels.all()]) == ("important events", ["noc"])
+    assert {"OLT_DOWN", "OLT_UP", "PORT_OUTAGE", "QUOTA_VIOLATION"} <= set(rule.notices)
+    assert "ONU_UNPROVISIONED" not in rule.notices
+    # It is not offered again, and not made again.
+    assert 'name="default_rule"' not in admin_client.get(f"{CHANNELS}add/").content.decode()
+    post(admin_client, f"{CHANNELS}add/", name="night", enabled="on", default_rule="on", **TELEGRAM)
+    assert NotificationChannel.objects.count() == 2
+    assert NotificationRule.objects.count() == 1
+
+
 def test_the_values_of_the_form_are_tested_and_not_stored(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,7 +76,8 @@ def test_an_address_is_tested_before_it_is_stored(monkeypatch: pytest.MonkeyPatc
         assert (tried.status_code, tried.json()["sent"]) == (200, True)
         assert web.got[0]["title"] == "Facho Deluxe: mensaje de prueba"
         assert not NotificationChannel.objects.exists()
-        assert client.post(CHANNELS, {"name": "noc", **given}).status_code == 201
+        assert client.post(CHANNELS, {"name": "noc", **given, "default_rule": True}).status_code == 201
+        assert NotificationRule.objects.get().channels.get().name == "noc"
     bad = {"service": "telegram", "values": {"token": "none", "chat": "1"}}
     assert refused_at(client.post(f"{CHANNELS}test/", bad)).keys() == {"token"}
     assert refused_at(client.post(CHANNELS, {"name": "night"})).keys() == {"url"}

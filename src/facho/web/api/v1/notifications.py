@@ -79,6 +79,12 @@ class ChannelGiven(AddressGiven):
     enabled = serializers.BooleanField(required=False)
 
 
+class NewChannelGiven(ChannelGiven):
+    default_rule = serializers.BooleanField(
+        required=False, help_text="also add a rule for important events, if there is no rule yet"
+    )
+
+
 class TriedSerializer(serializers.Serializer[Any]):
     sent = serializers.BooleanField()
     sentence = serializers.CharField()
@@ -92,10 +98,10 @@ class Channels(ReadOnlyRows[NotificationChannel]):
     filterset_fields: ClassVar = ("name", "enabled")
     orderings: ClassVar = ("name", "id")
 
-    @extend_schema(request=ChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
+    @extend_schema(request=NewChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
     def create(self, request: Request) -> Response:
         """Add a channel. Its address is stored encrypted and never shown."""
-        made = notifications.add_channel(**read_input(ChannelGiven, request))
+        made = notifications.add_channel(**read_input(NewChannelGiven, request))
         return self.show_created(request, made.pk)
 
     @extend_schema(request=ChannelGiven, responses=ChannelSerializer)
