@@ -332,7 +332,7 @@ def value_of(values: Mapping[Any, Any], key: Any) -> Any:
 @register.filter
 def decibels(difference: float) -> str:
     """Return a difference with its sign, which a reader looks for first."""
-    return localized_numbers.localized(f"{difference:+.1f}".replace("-", "\N{MINUS SIGN}"))
+    return localized_numbers.localized(f"{difference:+.1f}")
 
 
 register.filter("about_length", localized_numbers.about)
