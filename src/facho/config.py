@@ -77,6 +77,7 @@ class Config:
     web_address: str = _setting("127.0.0.1:8000", "where the pages are served")
     web_processes: int = _setting(1, "processes that serve the pages; one uses one core")
     allowed_hosts: tuple[str, ...] = _setting((), "host names under which the pages are served")
+    public_url: str = _setting("", "web address of the pages, for links in notifications; none if empty")
 
     api_requests_a_minute: int = _setting(600, "requests to the API of one token or person in a minute")
     api_refusals_a_minute: int = _setting(30, "requests to the API without a valid token, of one address")
@@ -280,6 +281,8 @@ def _find_contradictions(config: Config) -> list[str]:
         )
     if config.language not in LANGUAGES:
         found.append(f"FACHO_LANGUAGE: '{config.language}' is none of {', '.join(LANGUAGES)}")
+    if config.public_url and not config.public_url.startswith(("http://", "https://")):
+        found.append("FACHO_PUBLIC_URL must begin with http:// or https://, as https://facho.example.net")
     if not config.database.startswith(("sqlite:///", "postgresql://", "postgres://")):
         found.append("FACHO_DATABASE_URL must begin with sqlite:/// or postgresql://")
     if config.sub_batch > config.batch:

@@ -77,8 +77,9 @@ def jobs(olts: list[Olt]) -> list[SnmpJob]:
     found = []
     for name, kind, interval, priority in specs:
         job = SnmpJob.objects.create(
-            name=name, brand=brand, kind=kind, interval_s=interval, priority=priority, task_type=kind
-        )
+            name=name, brand=brand, kind=kind, interval_s=interval, priority=priority, task_type=kind,
+            facts=["onu_rx_dbm"] if kind == "get" else [],
+        )  # fmt: skip
         found.append(job)
         for number, olt in enumerate(olts):
             SnmpJobHost.objects.create(

@@ -24,6 +24,8 @@ PAGES = {
     "/admin/hosts/olt/": "#result_list",
     "/admin/snmp_jobs/snmpjob/1/change/": "#id_interval",
     "/admin/snmp_jobs/snmpjob/add/": ".select2-selection[aria-label=Brand]",
+    "/plans/": ".fd-ahead .fd-lane",
+    "/violations/1/": ".fd-note",
 }
 GRAVE = ("serious", "critical")
 STANDARD = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}

@@ -66,7 +66,7 @@ def config_with_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 def local_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Channels may be on this machine, where the receivers of tests are."""
     allowing = replace(current(), notify_local_targets=True)
-    monkeypatch.setattr("facho.engine.commands.notifications.current", lambda: allowing)
+    monkeypatch.setattr("facho.engine.commands.channel_addresses.current", lambda: allowing)
 
 
 @pytest.fixture

@@ -68,6 +68,48 @@ def test_a_job_is_made_attached_changed_and_run(facho: OwnFacho) -> None:
     assert facho.told("job", "attach", "state", "--all")["attached"] == ["olt-h"]
 
 
+def test_what_a_job_asks_for_and_its_retries_change(facho: OwnFacho) -> None:
+    facho.does("job", "add", "state", *STATE, "--all")
+    words = ("--fact", "serial", "--fact", "state", "--max-attempts", "5", "--retry-delay", "30s")
+    changed = facho.told("job", "change", "state", *words, "--task-type", "mine", "--new-name", "states")
+    assert (changed["name"], changed["asks_for"], changed["task_type"]) == (
+        "states",
+        ["serial", "state"],
+        "mine",
+    )
+    assert (changed["max_attempts"], changed["retry_delay"], changed["every"]) == (5, "30s", "5m")
+    assert "--fact" in facho.refuses("job", "change", "states", "--no-facts")
+    assert "say what to change" in facho.refuses("job", "change", "states")
+
+
+def test_a_job_is_copied_and_removed(facho: OwnFacho) -> None:
+    facho.does("job", "add", "state", *STATE, "--all")
+    facho.does("job", "run", "state", "--olt", "olt-h")
+    assert facho.told("job", "duplicate", "state", "copy") == {"name": "copy", "copy_of": "state"}
+    copy, first = facho.told("job", "show", "copy"), facho.told("job", "show", "state")
+    assert (copy["asks_for"], copy["every"], copy["nodes"]) == (first["asks_for"], first["every"], [])
+    assert "already taken" in facho.refuses("job", "duplicate", "state", "copy")
+    asked = facho.run("job", "remove", "state")
+    assert asked.returncode == 1
+    assert "With state go 1 nodes and 1 executions." in asked.stderr
+    assert facho.told("job", "remove", "state", "--yes") == {"removed": "state", "nodes": 1, "executions": 1}
+    assert [job["name"] for job in facho.told("job", "list")] == ["copy"]
+    assert facho.rows("SELECT count(*) FROM snmp_executions") == [(0,)]
+
+
+def test_a_shell_has_the_models_and_writes_only_if_it_may(facho: OwnFacho) -> None:
+    assert facho.does("shell", "-c", "print(Olt.objects.filter(brand__name='zte').count())") == "1\n"
+    asked = facho.run("shell", given="print(*Olt.objects.values_list('name', flat=True))\n")
+    assert asked.stdout == "olt-h olt-z\n"
+    write = "Olt.objects.update(site='x')"
+    assert facho.run("shell", "-c", write).returncode == 1
+    assert facho.rows("SELECT DISTINCT site FROM olts") == [("",)]
+    facho.does("shell", "--write", "-c", write)
+    assert facho.rows("SELECT DISTINCT site FROM olts") == [("x",)]
+    shown = facho.does("shell", "-c", "print([olt.credentials for olt in Olt.objects.all()])")
+    assert "'c'" not in shown
+
+
 def test_the_target_of_a_job_decides_its_olts(facho: OwnFacho) -> None:
     facho.does("job", "add", "serials", "--kind", "table", "--fact", "serial", "--interval", "1h", "--all")
     shown = facho.told("job", "show", "serials")
@@ -178,7 +220,8 @@ def _end_while_waiting(facho: OwnFacho, words: list[str], state: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "command", ["add", "list", "show", "change", "attach", "detach", "enable", "disable", "run"]
+    "command",
+    ["add", "list", "show", "change", "duplicate", "remove", "attach", "detach", "enable", "disable", "run"],
 )
 def test_every_command_has_examples(command: str) -> None:
     done = warm.run(["job", command, "--help"])

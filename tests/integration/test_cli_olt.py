@@ -235,7 +235,11 @@ def test_a_file_of_olts_is_imported(facho: OwnFacho, tmp_path: Path) -> None:
     file = tmp_path / "olts.csv"
     file.write_text(GOOD)
     said = facho.does("olt", "import", str(file), "--no-test")
-    assert said.splitlines() == ["line 2: olt-1: zte", "line 3: olt-2: huawei", "2 of 2 OLTs were added."]
+    assert said.splitlines() == [
+        "line 2: olt-1: added, zte",
+        "line 3: olt-2: added, huawei",
+        "2 of 2 OLTs were added.",
+    ]
     assert [(olt["name"], olt["site"]) for olt in facho.told("olt", "list")] == [
         ("olt-1", "Norte"),
         ("olt-2", "Sur"),
@@ -255,7 +259,7 @@ REASONS = [
     "line 3: olt-2: port: 'sixteen' is not a whole number",
     "line 4: olt-3: it has 3 columns, and the first line has 5",
     "line 5: olt-4: brand: unknown brand 'hauwei'; known brands: bdcom, calix, ",
-    "line 6: olt-1: name: the name 'olt-1' is already taken",
+    "line 6: olt-1: name: line 2 has this name too",
     "line 7: (no name): name: a name is needed",
     "line 8: olt-7: community: none is given, neither here nor by --community-env",
 ]
@@ -324,7 +328,7 @@ def test_a_file_that_is_not_there_is_refused(furnished: OwnFacho) -> None:
     assert "cannot be read: No such file" in furnished.refuses("olt", "import", "nothing.csv")
 
 
-@pytest.mark.parametrize("command", ["add", "list", "show", "test", "import", "enable", "disable"])
+@pytest.mark.parametrize("command", ["add", "list", "show", "test", "import", "change", "enable", "disable"])
 def test_every_command_has_examples(command: str) -> None:
     done = warm.run(["olt", command, "--help"])
     assert "Examples" in done.stdout

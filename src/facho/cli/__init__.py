@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "audit": "audit",
     "migrate": "migrate",
     "doctor": "doctor",
+    "shell": "shell",
     "retention": "retention",
     "coordinator": "coordinator",
     "notify": "notify",

@@ -11,6 +11,7 @@ import typer
 from facho.cli.errors import Exit, refuse
 from facho.cli.output import AsJson, console, format_seconds, print_json, print_section
 from facho.cli.system import database_now, system
+from facho.core.channel_services import FIELDS, Service
 from facho.engine.commands.errors import CommandError
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ _EXAMPLES_TEST: Final = """
 
 `facho notify test noc`  sends a message there now, and says whether it was accepted
 
+`facho notify test --address < address.txt`  to an address that is not stored
+
+`facho notify test --service telegram`  asks for what Telegram needs
+
 Exit codes: 0 it was taken, 2 bad use, 4 it was not.
 """
 _EXAMPLES_CHANNEL_ADD: Final = """
@@ -44,6 +49,12 @@ _EXAMPLES_CHANNEL_ADD: Final = """
 `facho notify channel add noc`  asks for the address, and does not show it
 
 `facho notify channel add noc --language en < address.txt`
+
+`facho notify channel add noc --service mail`  asks for the server, the sender and the others
+
+`facho notify channel add noc --service telegram < values.txt`  with lines such as chat=-10012345
+
+`facho notify channel add noc --test < address.txt`  adds it if it accepts a test
 
 Addresses are those of apprise: mailtos://user:password@host?to=noc@example.net, tgram://token/chat,
 slack://..., https://host/path for a webhook that gets JSON.
@@ -81,6 +92,10 @@ _DELIVERY_COLUMNS: Final = (
 )  # fmt: skip
 
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of the channel.")]
+ServiceName = Annotated[
+    str,
+    typer.Option("--service", metavar="SERVICE", help=f"One of {', '.join(FIELDS)}; asks for its values."),
+]
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Name of the rule.")]
 
 
@@ -145,12 +160,25 @@ def _delivery_row(delivery: NotificationDelivery) -> dict[str, Any]:
 
 
 @app.command("test", epilog=_EXAMPLES_TEST)
-def try_channel(channel: Channel, as_json: AsJson = False) -> None:
-    """Send a message to a channel now."""
+def try_channel(
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of the channel.")] = "",
+    address: Annotated[
+        bool, typer.Option("--address", help="Test an address from standard input; it is not stored.")
+    ] = False,
+    service: ServiceName = "",
+    as_json: AsJson = False,
+) -> None:
+    """Send a message to a channel, or to an address that is not stored, now."""
+    entered = _read_address_or_values(service) if address or service else None
+    if entered is None and not channel:
+        refuse("give a channel, or --address")
     with system() as config:
-        from facho.engine.commands.notifications import try_channel
+        from facho.engine.commands.notifications import try_address, try_channel
 
-        tried = try_channel(channel, database_now(), config)
+        if entered is None:
+            tried = try_channel(channel, database_now(), config)
+        else:
+            tried = try_address(_composed(service, entered), database_now(), config, name=channel)
         if as_json:
             print_json({"channel": channel, "sent": tried.sent, "sentence": tried.sentence})
         else:
@@ -163,13 +191,24 @@ def try_channel(channel: Channel, as_json: AsJson = False) -> None:
 def add_channel(
     name: Channel,
     language: Annotated[str, typer.Option(help="es or en; else that of the settings.")] = "",
+    service: ServiceName = "",
+    default_rule: Annotated[
+        bool, typer.Option("--default-rule", help="Add a rule for important events, if there is no rule.")
+    ] = False,
+    test: Annotated[bool, typer.Option("--test", help="Send a test first; add nothing if it fails.")] = False,
 ) -> None:
     """Add a channel; its address is read from standard input, because it holds secrets."""
-    url = _read_address()
-    with system():
-        from facho.engine.commands.notifications import add_channel
+    entered = _read_address_or_values(service)
+    with system() as config:
+        from facho.engine.commands.notifications import add_channel, try_address
 
-        add_channel(name, url, language=language)
+        url = _composed(service, entered)
+        if test:
+            tried = try_address(url, database_now(), config, name=name, language=language)
+            typer.echo(tried.sentence, err=not tried.sent)
+            if not tried.sent:
+                raise typer.Exit(Exit.REFUSED)
+        add_channel(name, url, language=language, default_rule=default_rule)
         typer.echo(f"{name} was added: facho notify test {name}")
 
 
@@ -277,6 +316,29 @@ def _read_address() -> str:
     if not (address := sys.stdin.readline().strip()):
         refuse("give the address on standard input")
     return address
+
+
+def _read_address_or_values(service: str) -> dict[str, str]:
+    """Read an address, or the values of a service: by prompts, or from lines such as `chat=-10012345`."""
+    if not service:
+        return {"address": _read_address()}
+    if service not in FIELDS:
+        refuse(f"--service {service}: none of {', '.join(FIELDS)}")
+    if not sys.stdin.isatty():
+        lines = [line.strip().partition("=") for line in sys.stdin if line.strip()]
+        return {name.strip(): value.strip() for name, _, value in lines}
+    return {
+        field.name: typer.prompt(
+            field.name, default=None if field.required else "", hide_input=field.secret, err=True
+        )
+        for field in FIELDS[Service(service)]
+    }
+
+
+def _composed(service: str, entered: dict[str, str]) -> str:
+    from facho.engine.commands.channel_addresses import compose_address
+
+    return compose_address(service, entered) if service else entered["address"]
 
 
 def _set_channel_enabled(name: str, *, enabled: bool) -> None:

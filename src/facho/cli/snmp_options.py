@@ -181,14 +181,14 @@ def _user(credentials: CredentialOptions) -> User:
     return User(
         credentials.user,
         auth,
-        _read_password("authentication", credentials.auth_password_env) if auth else "",
+        read_password("authentication", credentials.auth_password_env) if auth else "",
         priv,
-        _read_password("privacy", credentials.priv_password_env) if priv else "",
+        read_password("privacy", credentials.priv_password_env) if priv else "",
         credentials.context,
     )
 
 
-def _read_password(kind: str, env: str) -> str:
+def read_password(kind: str, env: str) -> str:
     value = os.environ.get(env)
     if value is not None:
         return value

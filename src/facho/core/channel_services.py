@@ -57,6 +57,7 @@ class Fault(enum.StrEnum):
     MISSING = "missing"
     UNKNOWN = "unknown"
     WEB_ADDRESS = "web address"
+    SERVICE_ADDRESS = "address of another service"
     HOST = "host"
     PORT = "port"
     SECURITY = "security"
@@ -90,7 +91,7 @@ def compose_address(service: Service, values: Mapping[str, str]) -> str:
         case Service.OTHER:
             return given["address"]
         case _:
-            return _web_address(given["url"])
+            return _web_address(service, given["url"])
 
 
 def as_webhook(url: str) -> str | None:
@@ -126,9 +127,19 @@ _SERVICES: Final = {
 }
 
 
-def _web_address(url: str) -> str:
+# The beginnings, after the scheme, of the webhooks that these services give to people.
+_WEBHOOKS: Final = {
+    Service.SLACK: re.compile(r"hooks\.slack\.com/services/"),
+    Service.TEAMS: re.compile(r"[^/]+/(powerautomate/automations/direct/)?workflows/"),
+    Service.DISCORD: re.compile(r"(discord|discordapp)\.com/api/webhooks/"),
+}
+
+
+def _web_address(service: Service, url: str) -> str:
     if as_webhook(url) is None:
         raise BadServiceValue("url", Fault.WEB_ADDRESS)
+    if service in _WEBHOOKS and not _WEBHOOKS[service].match(url.partition("://")[2]):
+        raise BadServiceValue("url", Fault.SERVICE_ADDRESS)
     return url
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Final
+from urllib.parse import quote
 
 from facho.core.severity import Severity
 
@@ -50,6 +51,21 @@ OPPOSITES: Final = ENDS | {begin: frozenset({end}) for end, begins in ENDS.items
 RULE_KINDS: Final = tuple(each for each in NotificationKind if each is not NotificationKind.TEST)
 
 
+# What a first rule selects: what concerns many customers, and what keeps data from being collected.
+IMPORTANT_KINDS: Final = (
+    NotificationKind.OLT_DOWN,
+    NotificationKind.OLT_UP,
+    NotificationKind.PORT_OUTAGE,
+    NotificationKind.PORT_OUTAGE_ENDED,
+    NotificationKind.QUOTA_VIOLATION,
+    NotificationKind.NODE_SUSPENDED,
+    NotificationKind.NODE_BACK,
+    NotificationKind.SATURATION_BEGINS,
+    NotificationKind.SATURATION_ENDS,
+    NotificationKind.UNREADABLE_ROWS,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class NotifiedEvent:
     """An event that people may be notified of. It has no OLT when it is about all of them.
@@ -65,6 +81,28 @@ class NotifiedEvent:
     site: str = ""
     about: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def page_path(event: NotifiedEvent) -> str:
+    """Return the path of the page that shows what an event is about."""
+    if event.kind is NotificationKind.ONU_UNPROVISIONED:
+        return "/onus/unprovisioned/"
+    if event.olt_id is None:
+        return "/coordinator/dashboard/"
+    if event.kind in _OF_A_PORT and isinstance(port := event.details.get("port"), str) and port:
+        return f"/olts/{event.olt_id}/ports/at/{quote(port)}/"
+    return f"/olts/{event.olt_id}/"
+
+
+_OF_A_PORT: Final = frozenset(
+    {
+        NotificationKind.PORT_OUTAGE,
+        NotificationKind.PORT_OUTAGE_ENDED,
+        NotificationKind.OPTICAL_WEAK,
+        NotificationKind.OPTICAL_FALLING,
+        NotificationKind.OPTICAL_RECOVERED,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,11 @@ class Limits:
     # Hysteresis: an ONU recovers only this far above the limit, or it would flap at the limit.
     better_db: float = 1.0
 
+    @property
+    def recovered_dbm(self) -> float:
+        """From which power on an ONU that was weak is not weak any more."""
+        return self.weak_dbm + self.better_db
+
 
 def has_weak_power(state: str) -> bool:
     """Return whether an ONU counts as weak: below the limit, or well below its usual power.

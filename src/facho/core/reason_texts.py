@@ -130,10 +130,21 @@ _TIME: Final = {
     "time_was_over": Template("not run: the time limit of %(seconds)s s was over"),
 }
 
+# An OLT that answers and still needs a person.
+_STRAIN: Final = {
+    "many_timeouts": Template("%(timeouts)s of %(requests)s requests of the last hour timed out"),
+    "many_failures": Template("%(failed)s of %(ended)s executions of the last hour failed"),
+    "more_work_than_fits": Template(
+        "its tasks take %(minutes)s min of every hour, and do not all fit: some runs are skipped"
+    ),
+}
+
 # One part of an execution.
 CPU_TOO_HIGH: Final = "cpu_too_high"
+# No error: the OLT has no such board or feature.
+TABLE_NOT_PRESENT: Final = "table_not_present"
 _PARTS: Final = {
-    "table_not_present": Template("table not present: %(tables)s"),
+    TABLE_NOT_PRESENT: Template("table not present: %(tables)s"),
     "master_failed": Template("not run: %(job)s failed"),
     "master_skipped": Template("not run: %(job)s was skipped"),
     "stopped_answering": Template("not run: the OLT stopped answering during %(job)s"),
@@ -247,6 +258,7 @@ TEMPLATES: Final[Mapping[str, Template]] = {
     **_NO_ANSWER,
     **_BAD_ANSWER,
     **_TIME,
+    **_STRAIN,
     **_PARTS,
     **_ONU_READ,
     **_ENDED,

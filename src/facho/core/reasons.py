@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from facho.core.reason_texts import SEVERAL, TEMPLATES, TEXT, Template
+from facho.core.reason_texts import SEVERAL, TABLE_NOT_PRESENT, TEMPLATES, TEXT, Template
 
 Param: TypeAlias = "str | int | float | Reason | tuple[Reason, ...]"
 # As JSON has it: a list of the code and its parameters, or a text.
@@ -88,6 +88,17 @@ def parts_of(reason: Reason) -> tuple[Reason, ...]:
         return ()
     inner = dict(reason.params).get("reasons")
     return inner if reason.code == SEVERAL and isinstance(inner, tuple) else (reason,)
+
+
+def without_code(reason: Reason, code: str) -> Reason:
+    """Return a reason without the parts of this code."""
+    return several(each for each in parts_of(reason) if each.code != code)
+
+
+def missing_tables(reason: Reason) -> set[str]:
+    """Return the tables that a reason says are not present."""
+    named = (dict(each.params).get("tables") for each in parts_of(reason) if each.code == TABLE_NOT_PRESENT)
+    return {table for tables in named if isinstance(tables, str) for table in tables.split(", ") if table}
 
 
 class _Words(dict[str, str]):

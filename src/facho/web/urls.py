@@ -12,9 +12,11 @@ from facho.web.metrics.views import metrics
 from facho.web.olts import actions as olt_actions
 from facho.web.olts import views as olts
 from facho.web.onus import views as onus
+from facho.web.plans import views as plans
 from facho.web.ports import views as ports
 from facho.web.preferences import views as preferences
 from facho.web.search import views as search
+from facho.web.violations import views as violations
 
 urlpatterns = [
     path("", dashboard.root, name="root"),
@@ -53,7 +55,11 @@ urlpatterns = [
     path("onus/worst/", onus.worst, name="worst-onus"),
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
     path("executions/<int:execution_id>/", executions.execution, name="execution"),
+    path("plans/", plans.plans, name="plans"),
+    path("plans/rows/", plans.plan_rows, name="plan-rows"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("violations/<int:violation_id>/", violations.violation, name="violation"),
+    path("violations/<int:violation_id>/acknowledge/", violations.acknowledge, name="violation-seen"),
     path("search/", search.search, name="search"),
     path("start/", first_run.start, name="start"),
     path("start/<int:olt_id>/jobs/", first_run.jobs, name="start-jobs"),

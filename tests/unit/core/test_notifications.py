@@ -23,6 +23,7 @@ from facho.core.notifications import (
     end_of_silent_hours,
     matches,
     next_attempt_at,
+    page_path,
 )
 from facho.core.severity import Severity
 
@@ -143,3 +144,19 @@ def test_a_channel_is_tried_again_for_a_day() -> None:
 
 def test_every_end_has_its_beginnings() -> None:
     assert all(end in OPPOSITES[begin] for end, begins in ENDS.items() for begin in begins)
+
+
+@pytest.mark.parametrize(
+    ("kind", "olt_id", "details", "path"),
+    [
+        (NotificationKind.OLT_DOWN, 7, {}, "/olts/7/"),
+        (NotificationKind.PORT_OUTAGE, 7, {"port": "0/1/3"}, "/olts/7/ports/at/0/1/3/"),
+        (NotificationKind.OPTICAL_WEAK, 7, {"port": "gpon 1"}, "/olts/7/ports/at/gpon%201/"),
+        (NotificationKind.ONU_UNPROVISIONED, 7, {}, "/onus/unprovisioned/"),
+        (NotificationKind.SATURATION_BEGINS, None, {}, "/coordinator/dashboard/"),
+    ],
+)
+def test_an_event_leads_to_the_page_that_shows_it(
+    kind: NotificationKind, olt_id: int | None, details: dict[str, str], path: str
+) -> None:
+    assert page_path(NotifiedEvent(kind, Severity.HIGH, NOW, olt_id, details=details)) == path

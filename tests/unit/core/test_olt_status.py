@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facho.core.olt_status import OltStatus, down_since, olt_status
+from facho.core.olt_status import LastHour, OltStatus, degraded_reason, down_since, olt_status
 from facho.core.steps import StepState, step_state
 
 WELL: dict[str, Any] = {
@@ -23,6 +23,10 @@ SECOND = timedelta(seconds=1)
         ({"reachable": None}, OltStatus.NEVER_ASKED),
         ({"reachable": False}, OltStatus.UNREACHABLE),
         ({"failed_in_a_row": 1}, OltStatus.FAILING),
+        ({"degraded": True, "overloaded": True}, OltStatus.DEGRADED),
+        ({"overloaded": True}, OltStatus.OVERLOADED),
+        ({"degraded": True, "failed_in_a_row": 1}, OltStatus.FAILING),
+        ({"degraded": True, "maintained": True}, OltStatus.MAINTENANCE),
         # It is not asked any more: that it was silent is old news.
         ({"suspended": True, "reachable": False, "failed_in_a_row": 3}, OltStatus.SUSPENDED),
         ({"maintained": True, "suspended": True, "reachable": False}, OltStatus.MAINTENANCE),
@@ -31,6 +35,24 @@ SECOND = timedelta(seconds=1)
 )
 def test_an_olt_has_one_status(facts: dict[str, Any], status: OltStatus) -> None:
     assert olt_status(**{**WELL, **facts}) is status
+
+
+@pytest.mark.parametrize(
+    ("hour", "code"),
+    [
+        (LastHour(5000, 177, 80, 0), "many_timeouts"),
+        (LastHour(5000, 99, 80, 0), ""),
+        # A few lost packets of few requests are no sign of anything.
+        (LastHour(60, 19, 10, 0), ""),
+        (LastHour(5000, 0, 9, 1), ""),
+        (LastHour(5000, 0, 18, 2), "many_failures"),
+        (LastHour(5000, 0, 19, 2), ""),
+        (LastHour(5000, 177, 5, 5), "many_failures"),
+        (LastHour(0, 0, 0, 0), ""),
+    ],
+)
+def test_an_olt_is_degraded_by_the_shares_of_its_last_hour(hour: LastHour, code: str) -> None:
+    assert degraded_reason(hour).code == code
 
 
 @pytest.mark.parametrize(

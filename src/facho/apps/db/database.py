@@ -234,6 +234,23 @@ def hold_lock(lock: AdvisoryLock) -> Iterator[None]:
         sql.fetch_rows("SELECT pg_advisory_unlock(%s)", [lock])
 
 
+@contextmanager
+def refuse_writes() -> Iterator[None]:
+    """Let the database refuse what this connection would write meanwhile: a guard against slips, no more."""
+    on, off = (
+        ("SET default_transaction_read_only = on", "RESET default_transaction_read_only")
+        if connection.vendor == "postgresql"
+        else ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(on)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(off)
+
+
 def row_lock(table: str = "", *, skip_locked: bool = False, whole: bool = False) -> str:
     """Return the end of a SELECT that locks its rows but not their keys: rows may still refer to them.
 

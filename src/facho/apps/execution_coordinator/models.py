@@ -101,6 +101,7 @@ class QuotaViolation(models.Model):
     # A name, because it must outlive the account.
     acknowledged_at = models.DateTimeField(_("acknowledged at"), null=True)
     acknowledged_by = models.CharField(_("acknowledged by"), max_length=150, default="", blank=True)
+    acknowledged_note = models.CharField(_("note"), max_length=200, default="", blank=True)
     created_at = models.DateTimeField(_("created at"))
 
     class Meta:
@@ -155,6 +156,7 @@ class ExecutionPlan(models.Model):
     completed_tasks = models.PositiveIntegerField(pgettext_lazy("runs", "completed"), default=0)
     failed_tasks = models.PositiveIntegerField(pgettext_lazy("runs", "failed"), default=0)
     lost_slots = models.PositiveIntegerField(_("slots that will be lost"), default=0)
+    waiting_runs = models.PositiveIntegerField(_("runs that wait for another"), default=0)
     # Minutes of SNMP work in an hour.
     load_p50_min = models.FloatField(_("minutes per hour"), default=0.0)
     load_p95_min = models.FloatField(_("minutes per hour, at most"), default=0.0)

@@ -212,6 +212,17 @@ def totals_by_olt() -> list[dict[str, Any]]:
     return [dict(row) for row in sums]
 
 
+def ended_totals() -> dict[int, tuple[int, int, int, int]]:
+    """Return by OLT all requests, timeouts, succeeded and failed executions there ever were.
+
+    Readings of one ONU are left out: an ONU that is off does not make its OLT a bad one.
+    """
+    names = ("requests", "timeouts", "succeeded", "failed")
+    rows = ExecutionTotals.objects.filter(olt__isnull=False).exclude(kind=ONE_ONU).order_by()
+    sums = rows.values_list("olt_id").annotate(*(Sum(name, default=0) for name in names))
+    return {olt_id: (requests, timeouts, good, bad) for olt_id, requests, timeouts, good, bad in sums}
+
+
 def totals_by_kind() -> list[dict[str, Any]]:
     """Return the totals of each kind, of all OLTs there ever were."""
     columns = ("succeeded", "failed", "seconds", *(f"within_{most}s" for most in WITHIN))

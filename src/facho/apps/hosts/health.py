@@ -14,6 +14,7 @@ from facho.apps.hosts.models import Olt
 from facho.core import olt_status
 from facho.core.freshness import NOT_DELIVERING
 from facho.core.olt_status import OltStatus
+from facho.core.reasons import NO_REASON, Reason
 
 
 class Health(TextChoices):
@@ -22,6 +23,8 @@ class Health(TextChoices):
     UNREACHABLE = OltStatus.UNREACHABLE.value, _("unreachable")
     SUSPENDED = OltStatus.SUSPENDED.value, pgettext_lazy("OLT", "suspended")
     FAILING = OltStatus.FAILING.value, _("failing")
+    DEGRADED = OltStatus.DEGRADED.value, pgettext_lazy("OLT", "degraded")
+    OVERLOADED = OltStatus.OVERLOADED.value, pgettext_lazy("OLT", "overloaded")
     FINE = OltStatus.FINE.value, _("OK")
     NEVER_ASKED = OltStatus.NEVER_ASKED.value, _("not polled yet")
     MAINTENANCE = OltStatus.MAINTENANCE.value, _("under maintenance")
@@ -29,7 +32,15 @@ class Health(TextChoices):
 
 
 # What `health_of` reads of an OLT.
-STATUS_COLUMNS = ("enabled", "suspended_reason", "reachable", "failed_in_a_row")
+STATUS_COLUMNS = (
+    "enabled", "suspended_reason", "reachable", "failed_in_a_row", "degraded_reason", "overloaded_reason",
+)  # fmt: skip
+# The columns that say why an OLT has a status.
+_REASONS = {
+    Health.SUSPENDED: "suspended_reason",
+    Health.DEGRADED: "degraded_reason",
+    Health.OVERLOADED: "overloaded_reason",
+}
 TROUBLE = tuple(Health(status.value) for status in olt_status.TROUBLE)
 # The rule of `core.olt_status.down_since` as an expression.
 DOWN_SINCE = Coalesce("unreachable_since", "suspended_at")
@@ -43,8 +54,16 @@ def health_of(olt: Olt, maintained: Container[int]) -> Health:
         suspended=olt.is_suspended,
         reachable=olt.reachable,
         failed_in_a_row=olt.failed_in_a_row,
+        degraded=bool(olt.degraded_reason),
+        overloaded=bool(olt.overloaded_reason),
     )
     return Health(status.value)
+
+
+def status_reason(olt: Olt, health: Health) -> Reason:
+    """Return why the OLT has this status; empty where the status says it all."""
+    column = _REASONS.get(health)
+    return NO_REASON if column is None else getattr(olt, column)
 
 
 def _case(maintained: Collection[int]) -> Case:
@@ -56,6 +75,8 @@ def _case(maintained: Collection[int]) -> Case:
         When(reachable=False, then=Value(Health.UNREACHABLE)),
         When(failed_in_a_row__gt=0, then=Value(Health.FAILING)),
         When(reachable=None, then=Value(Health.NEVER_ASKED)),
+        When(~Q(degraded_reason=""), then=Value(Health.DEGRADED)),
+        When(~Q(overloaded_reason=""), then=Value(Health.OVERLOADED)),
         default=Value(Health.FINE),
     )
 

@@ -116,6 +116,9 @@ class Olt(models.Model):
     uptime_read_at = models.DateTimeField(_("uptime read at"), null=True, editable=False)
     # Executions of any node since one succeeded.
     failed_in_a_row = models.PositiveIntegerField(_("failed in a row"), default=0, editable=False)
+    # Why it is not in order although it answers: of the last hour, and of its plan.
+    degraded_reason = ReasonCharField(_("why it is degraded"), max_length=300, editable=False)
+    overloaded_reason = ReasonCharField(_("why it is overloaded"), max_length=300, editable=False)
     # Since when the states of its ONUs come from interrupted collections, which prove nothing.
     states_unsure_since = models.DateTimeField(_("states unsure since"), null=True, editable=False)
     # When the baselines of its ONUs were last computed.

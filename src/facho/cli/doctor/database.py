@@ -119,13 +119,13 @@ def check_olts(now: datetime, _config: Config) -> Finding:
     by_health: dict[str, list[str]] = {}
     for name, health in with_health(olts_under_maintenance(now)).values_list("name", "condition"):
         by_health.setdefault(health, []).append(name)
-    silent = (Health.SUSPENDED, Health.UNREACHABLE)
-    bad = [(health, by_health[health]) for health in silent if health in by_health]
+    troubled = (Health.SUSPENDED, Health.UNREACHABLE, Health.DEGRADED, Health.OVERLOADED)
+    bad = [(health, by_health[health]) for health in troubled if health in by_health]
     if bad:
         text = "; ".join(f"{len(names)} {health.value}: {list_names(names)}" for health, names in bad)
-        return warning("OLTs", text, "facho olt test NAME says what is wrong")
+        return warning("OLTs", text, "facho olt show NAME and facho olt test NAME say what is wrong")
     enabled = sum(len(names) for health, names in by_health.items() if health != Health.DISABLED)
-    return ok("OLTs", f"{enabled} enabled, none of them unreachable")
+    return ok("OLTs", f"{enabled} enabled, none of them unreachable, degraded or overloaded")
 
 
 def check_addresses(_now: datetime, _config: Config) -> Finding:

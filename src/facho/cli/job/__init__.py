@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from facho.cli.errors import Exit, refuse
+from facho.cli.job import edit
 from facho.cli.output import (
     AsJson,
     format_seconds,
@@ -73,6 +74,11 @@ _EXAMPLES_CHANGE: Final = """
 `facho job change names --after discovery`  after each discovery, on OLTs that have both
 
 `facho job change names --alone --priority 30`
+
+`facho job change optics --fact onu_rx_dbm --fact olt_rx_dbm --max-attempts 5 --retry-delay 1m`
+
+Facts and OIDs that are given replace all that it has. Its brand and kind cannot change: `facho job duplicate`
+copies a job, `facho job add` makes one of another kind.
 """
 _EXAMPLES_USUAL: Final = """
 **Examples**
@@ -298,10 +304,20 @@ def change(
     after: Annotated[str | None, typer.Option(metavar="JOB", help="The job that it runs after.")] = None,
     alone: Annotated[bool, typer.Option("--alone", help="Let it run after no other job.")] = False,
     priority: Annotated[int | None, typer.Option(help="1 to 100.")] = None,
+    fact: Annotated[list[str] | None, typer.Option(metavar="FACT", help="Instead of all its facts.")] = None,
+    no_facts: Annotated[bool, typer.Option("--no-facts", help="Remove all its facts.")] = False,
+    oid: Annotated[list[str] | None, typer.Option(metavar="OID", help="Instead of all its OIDs.")] = None,
+    no_oids: Annotated[bool, typer.Option("--no-oids", help="Remove all its OIDs.")] = False,
+    max_attempts: Annotated[int | None, typer.Option(help="Attempts of an execution.")] = None,
+    retry_delay: Annotated[str | None, typer.Option(metavar="TIME", help="Time between attempts.")] = None,
+    task_type: Annotated[str | None, typer.Option(help="The quota it counts for.")] = None,
+    new_name: Annotated[str | None, typer.Option(metavar="TEXT", help="Another name.")] = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Change when a job runs."""
+    """Change what a job asks for, and when it runs."""
+    if (fact and no_facts) or (oid and no_oids):
+        refuse("give either --fact or --no-facts, and either --oid or --no-oids")
     if after is not None and alone:
         refuse("give either --after or --alone")
     with system() as config:
@@ -311,13 +327,28 @@ def change(
         what_if = []
         if interval is not None:
             what_if = confirm_load(name, (), interval, config, as_json=as_json, yes=yes)
-        changes = JobChanges(priority=priority, interval=interval, master="" if alone else after)
-        update_job(name, changes, database_now())
-        job = _job_json(job_named(name))
+        changes = JobChanges(
+            name=new_name,
+            facts=() if no_facts else fact or None,
+            oids=() if no_oids else oid or None,
+            priority=priority,
+            max_attempts=max_attempts,
+            retry_delay=retry_delay,
+            task_type=task_type,
+            interval=interval,
+            master="" if alone else after,
+        )
+        if changes == JobChanges():
+            refuse("say what to change: facho job change --help")
+        job = _job_json(job_named(update_job(name, changes, database_now()).name))
         if not as_json:
             _print_job(job)
         else:
             print_json(job if interval is None else {**job, "what_if": what_if})
+
+
+app.command("duplicate", epilog=edit.EXAMPLES_DUPLICATE)(edit.duplicate)
+app.command("remove", epilog=edit.EXAMPLES_REMOVE)(edit.remove)
 
 
 @app.command(epilog=_EXAMPLES_TARGET)

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from facho.cli.errors import exit_code_of, refuse
+from facho.cli.olt import change
 from facho.cli.output import AsJson, print_facts, print_json, print_list, print_outcome
 from facho.cli.replanned import print_switched
 from facho.cli.snmp_options import Address, CommunityEnv, CredentialOptions, target_of, with_credentials
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from facho.engine.commands.connection_test import Silence
     from facho.snmp import Target
 
-app = typer.Typer(no_args_is_help=True, help="OLTs: add, test, list, enable, disable and remove them.")
+app = typer.Typer(no_args_is_help=True, help="OLTs: add, test, list, change and remove them.")
 
 _EXIT_CODES: Final = "Exit codes: 0 done, 1 the system is not well, 2 bad use, 3 no answer, 4 it refused."
 _EXAMPLES_ADD: Final = f"""
@@ -88,11 +89,17 @@ _EXAMPLES_IMPORT: Final = """
 
 `OLT_COMMUNITY=... facho olt import olts.csv --community-env OLT_COMMUNITY --keep-going`
 
-The first line names the columns: `name` and `address`, and of `port`, `version`, `community`, `brand`,
-`site`, `user`, `auth`, `auth_password`, `priv`, `priv_password`, `context`, `max_in_flight`, `max_varbinds`
-and `shortest_interval_s` those that are needed. Without a brand it is detected.
+`facho olt import limits.csv --update --dry-run`  shows what would become of each line
 
-Exit codes: 0 all were added, 2 nothing was saved, 5 some lines were broken and the others saved.
+The first line names the columns: `name` and `address`, and of `port`, `version`, `community`, `brand`,
+`model`, `site`, `enabled`, `user`, `auth`, `auth_password`, `priv`, `priv_password`, `context`,
+`max_in_flight`, `max_varbinds`, `max_requests_per_second` and `shortest_interval_s` those that are needed.
+Without a brand it is detected.
+
+With --update the OLTs that exist are changed, by their name: an empty cell, or a column that is not there,
+leaves what they have, and `default` in a limit sets that of the settings. Only `name` is needed then.
+
+Exit codes: 0 all were saved, 2 nothing was saved, 5 some lines were broken and the others saved.
 """
 _EXAMPLES_ENABLE: Final = """
 **Examples**
@@ -114,7 +121,7 @@ _EXAMPLES_REMOVE: Final = """
 `facho olt remove olt-7 --yes --json`  for scripts
 """
 
-_COLUMNS: Final = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus")
+_COLUMNS: Final = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus", "reason")
 _OUTAGE_COLUMNS: Final = ("olt", "port", "cause", "onus", "began_at", "ended_at", "lasted")
 # The most outages that a terminal shows.
 _MOST_OUTAGES: Final = 50
@@ -359,20 +366,26 @@ def check_olt(name: Name, timeout: Timeout = None, retries: Retries = None, as_j
 def import_olts(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Comma-separated values, in UTF-8.")],
     community_env: CommunityEnv = None,
+    update: Annotated[bool, typer.Option("--update", help="Change the OLTs that exist already.")] = False,
     test: Test = True,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Save the good lines although others are broken.")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be saved.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add the OLTs of a file."""
+    """Add the OLTs of a file, or change those that exist."""
     community = None if community_env is None else os.environ.get(community_env)
     if community_env is not None and community is None:
         refuse(f"the environment has no variable {community_env}")
     with system() as config:
-        from facho.cli.olt.csv_import import import_file
+        from facho.cli.olt.csv_import import Options, import_file
 
-        import_file(file, community, config, test=test, keep_going=keep_going, as_json=as_json)
+        options = Options(community, update, test, keep_going, dry_run, as_json)
+        import_file(file, options, config)
+
+
+app.command("change", epilog=change.EXAMPLES)(change.change)
 
 
 @app.command(epilog=_EXAMPLES_ENABLE)

@@ -18,7 +18,7 @@ from facho.apps.discovery.selectors import unreadable_rows
 from facho.apps.execution_coordinator.models import TaskForecast
 from facho.apps.execution_coordinator.texts import error_in_words
 from facho.apps.hosts.credentials import Credentials, Unreadable
-from facho.apps.hosts.health import Health, health_of
+from facho.apps.hosts.health import Health, health_of, status_reason
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -100,6 +100,7 @@ def olt_row(olt: Olt, maintained: Container[int] = ()) -> dict[str, Any]:
         "site": olt.site,
         "enabled": olt.enabled,
         "state": state,
+        "reason": str(status_reason(olt, health)) or None,
     }
 
 

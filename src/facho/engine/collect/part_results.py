@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from facho.core.reason_texts import TABLE_NOT_PRESENT
 from facho.core.reasons import NO_REASON, Reason, several
 from facho.core.request_rules import too_many_unanswered
 from facho.engine.collect.column_reader import Answers, add_load
@@ -204,7 +205,7 @@ def join_results(empty: PartResult, further: PartResult) -> PartResult:
 
 
 def missing_tables_reason(tables: Iterable[str]) -> Reason:
-    return Reason.of("table_not_present", tables=", ".join(tables))
+    return Reason.of(TABLE_NOT_PRESENT, tables=", ".join(tables))
 
 
 def _unreadable_notes(unreadable: Mapping[str, UnreadableRows]) -> list[Reason]:

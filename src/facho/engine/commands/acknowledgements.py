@@ -12,19 +12,23 @@ from facho.apps.access.audit_recording import note
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViolation
 from facho.core.retention import Hold
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import check_reason
 from facho.engine.process.command_transaction import command
 from facho.engine.upkeep.retention_holds import HOLD
 
 
 @command
-def acknowledge_violation(violation_id: int, by: str, now: datetime) -> None:
-    """Acknowledge a violation. The first person stays recorded; a second call changes nothing."""
+def acknowledge_violation(violation_id: int, by: str, now: datetime, why: str = "") -> None:
+    """Acknowledge a violation, with a note. The first person stays recorded; later calls change nothing."""
+    written = {"acknowledged_note": check_reason(why, "note")} if why.strip() else {}
     violation = QuotaViolation.objects.filter(id=violation_id)
     found = violation.first()
     if found is None:
         raise CommandError("violation", _("there is no violation %(id)d") % {"id": violation_id})
-    if violation.filter(acknowledged_at=None).update(acknowledged_at=now, acknowledged_by=by[:150]):
-        note(Action.CHANGE, QuotaViolation, violation_id, str(found), acknowledged_by=by)
+    if violation.filter(acknowledged_at=None).update(
+        acknowledged_at=now, acknowledged_by=by[:150], **written
+    ):
+        note(Action.CHANGE, QuotaViolation, violation_id, str(found), acknowledged_by=by, **written)
 
 
 @command

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import note
 from facho.apps.db.fields import SecretText
+from facho.apps.localized_numbers import number
 from facho.apps.notifications.models import (
     DeliveryStatus,
     Language,
@@ -20,29 +21,35 @@ from facho.apps.notifications.models import (
     NotificationRule,
 )
 from facho.apps.reason_words import reason_words
-from facho.config import Config, current
+from facho.config import Config
 from facho.core.interval import BadInterval, parse_interval
-from facho.core.notifications import RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
+from facho.core.notifications import IMPORTANT_KINDS, RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
 from facho.core.severity import Severity
+from facho.engine.commands.channel_addresses import check_address
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_choice, check_free_name, find_named, unknown_name
 from facho.engine.commands.olts import check_site, olt_named
 from facho.engine.events import outgoing_messages
-from facho.engine.events.notification_texts import compose_message
-from facho.engine.events.outgoing_messages import BackgroundSend, BadAddress, OutgoingMessage, Refusal
+from facho.engine.events.notification_texts import Message, compose_message
+from facho.engine.events.outgoing_messages import BackgroundSend, OutgoingMessage
 from facho.engine.process.command_transaction import command
 from facho.keys import KeyProblem
 
 _LONGEST_REPEAT_S: Final = 30 * 86_400
 
 
-def add_channel(name: str, url: str, *, language: str = "", enabled: bool = True) -> NotificationChannel:
+def add_channel(
+    name: str, url: str, *, language: str = "", enabled: bool = True, default_rule: bool = False
+) -> NotificationChannel:
+    """Add a channel, and with `default_rule` a rule for important events, unless there is a rule already."""
     # Outside the transaction: importing apprise is slow, and other writers would wait.
-    return _add_channel(name, _check_address(url), language, enabled)
+    return _add_channel(name, check_address(url), language, enabled, default_rule)
 
 
 @command
-def _add_channel(name: str, url: SecretText, language: str, enabled: bool) -> NotificationChannel:
+def _add_channel(
+    name: str, url: SecretText, language: str, enabled: bool, default_rule: bool
+) -> NotificationChannel:
     channel = NotificationChannel(
         name=check_free_name(NotificationChannel.objects.all(), name),
         language=check_choice(language, Language.values, "language"),
@@ -50,6 +57,8 @@ def _add_channel(name: str, url: SecretText, language: str, enabled: bool) -> No
     )
     channel.url = url
     channel.save()
+    if default_rule and not NotificationRule.objects.exists():
+        save_rule(None, RuleChanges(_("important events"), [channel.name], list(IMPORTANT_KINDS)))
     return channel
 
 
@@ -62,7 +71,7 @@ def update_channel(
     enabled: bool | None = None,
 ) -> NotificationChannel:
     """Change a channel. What is None stays."""
-    return _update_channel(name, new_name, None if url is None else _check_address(url), language, enabled)
+    return _update_channel(name, new_name, None if url is None else check_address(url), language, enabled)
 
 
 @command
@@ -179,33 +188,6 @@ def rule_named(name: str) -> NotificationRule:
     return find_named(NotificationRule.objects.all(), name, _("rule"), "rule")
 
 
-def _check_address(url: str) -> SecretText:
-    try:
-        outgoing_messages.check_address(url.strip(), local_targets=current().notify_local_targets)
-    except BadAddress as bad:
-        raise CommandError("url", _explain_refusal(bad.refusal)) from None
-    return SecretText(url.strip())
-
-
-def _explain_refusal(refusal: Refusal) -> str:
-    match refusal:
-        case Refusal.UNKNOWN:
-            return _(
-                "messages cannot be sent to this address; examples are https://host/path, "
-                "mailtos://user:password@host?to=noc@example.net or tgram://token/chat"
-            )
-        case Refusal.KIND:
-            known = ", ".join(sorted(outgoing_messages.KINDS))
-            return _("channels of this kind are not supported; these are: %(known)s") % {"known": known}
-        case Refusal.FILE:
-            return _("an address must not refer to files of this machine")
-        case Refusal.LOCAL:
-            return _(
-                "messages are not sent to this machine itself, its link or a multicast group, "
-                "unless FACHO_NOTIFY_LOCAL_TARGETS allows it"
-            )
-
-
 def _check_notices(names: Iterable[str]) -> list[str]:
     known = [each.value for each in RULE_KINDS]
     wanted = list(dict.fromkeys(name.strip().upper() for name in names))
@@ -244,21 +226,43 @@ class ChannelTest:
 def try_channel(name: str, now: datetime, config: Config) -> ChannelTest:
     """Send a test at once and wait for the result, whatever the rules say and if the channel is disabled."""
     channel = channel_named(name)
-    event = NotifiedEvent(NotificationKind.TEST, Severity.LOW, now, details={"channel": channel.name})
-    message = compose_message(event, channel.language, config)
     try:
         url = channel.url.open()
     except KeyProblem as problem:
         return ChannelTest(False, str(problem))
+    message, error = _send_test(url, channel.name, channel.language, now, config)
+    _record_test(channel, f"{message.title}\n{message.body}", error, now)
+    return _test_result(channel.name, error)
+
+
+def try_address(
+    url: str, now: datetime, config: Config, *, name: str = "", language: str = ""
+) -> ChannelTest:
+    """Send a test to an address that need not be stored, and store nothing."""
+    language = check_choice(language, Language.values, "language")
+    address, name = check_address(url).open(), name.strip() or _("new channel")
+    _message, error = _send_test(address, name, language, now, config)
+    note(Action.TEST, NotificationChannel, None, name)
+    return _test_result(name, error)
+
+
+def _send_test(url: str, name: str, language: str, now: datetime, config: Config) -> tuple[Message, str]:
+    event = NotifiedEvent(NotificationKind.TEST, Severity.LOW, now, details={"channel": name})
+    message = compose_message(event, language, config)
     outgoing = OutgoingMessage(url, message.title, message.body, config.notify_local_targets)
     sending = BackgroundSend(outgoing, config.notify_timeout, outgoing_messages.send)
-    seconds = config.notify_timeout.total_seconds()
-    error = sending.error if sending.wait(config.notify_timeout) else f"no answer in {seconds:g} s"
-    _record_test(channel, f"{message.title}\n{message.body}", error or "", now)
-    names = {"channel": channel.name, "error": error}
+    if sending.wait(config.notify_timeout):
+        return message, sending.error or ""
+    return message, _("no answer in %(seconds)s s") % {
+        "seconds": number(config.notify_timeout.total_seconds())
+    }
+
+
+def _test_result(name: str, error: str) -> ChannelTest:
     if error:
+        names = {"channel": name, "error": error}
         return ChannelTest(False, _("%(channel)s did not accept the test: %(error)s") % names)
-    return ChannelTest(True, _("%(channel)s accepted the test.") % names)
+    return ChannelTest(True, _("%(channel)s accepted the test.") % {"channel": name})
 
 
 def _record_test(channel: NotificationChannel, message: str, error: str, now: datetime) -> None:

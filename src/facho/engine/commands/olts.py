@@ -139,10 +139,14 @@ def check_new(new: NewOlt) -> NewOlt:
 
 @dataclass(frozen=True, slots=True)
 class ChangedOlt:
-    """An OLT after a command, and how its columns differ: `{"port": {"old": 161, "new": 1161}}`."""
+    """An OLT after its columns were written, and how they differ: `{"port": {"old": 161, "new": 1161}}`."""
 
     olt: Olt
     changes: Mapping[str, Mapping[str, Any]]
+    # Whether it is still to be enabled or disabled.
+    enabled: bool | None = None
+    # The jobs whose target covered it before its site or brand changed; None if neither did.
+    covered_by: frozenset[int] | None = None
 
 
 @command
@@ -156,35 +160,46 @@ def update_olts(
     changes: Mapping[str, OltChanges], now: datetime, *, detected: Identified | None = None
 ) -> list[ChangedOlt]:
     """Change OLTs by name, all of them or none."""
+    done = write_changes(changes, detected)
+    finish_changes(done, now)
+    return done
+
+
+def write_changes(changes: Mapping[str, OltChanges], detected: Identified | None = None) -> list[ChangedOlt]:
+    """Write the changed columns of OLTs. The calling command finishes them, or rolls back."""
     found = olts_named(list(changes), "olt" if len(changes) == 1 else "olts")
-    wanted = [changes[olt.name] for olt in found]
-    moved = [olt for olt, each in zip(found, wanted, strict=True) if (each.site, each.brand) != (None, None)]
-    covering = {olt.id: frozenset(jobs_covering(olt).values_list("id", flat=True)) for olt in moved}
     done = []
-    for olt, each in zip(found, wanted, strict=True):
+    for olt in found:
         name = olt.name
         try:
-            done.append(_update(olt, each, detected))
+            done.append(_write_changes(olt, changes[name], detected))
         except CommandError as refused:
             raise (
                 refused if len(found) == 1 else CommandError(refused.field, f"{name}: {refused.message}")
             ) from None
-    if changed := [each.olt.id for each in done if each.changes]:
-        replan(changed, now)
-    for olt in moved:
-        attach_covering_jobs(olt, now, unless=covering[olt.id])
-    for enabled, switch in ((True, enable_olts), (False, disable_olts)):
-        if names := [olt.name for olt, each in zip(found, wanted, strict=True) if each.enabled is enabled]:
-            switch(names, now)
     return done
 
 
-def _update(olt: Olt, changes: OltChanges, detected: Identified | None) -> ChangedOlt:
-    """Write the columns of an OLT that differ. The calling command replans it, and enables or disables it."""
+def finish_changes(done: Sequence[ChangedOlt], now: datetime) -> None:
+    """Replan OLTs whose columns were written, and enable or disable them."""
+    # New credentials change no plan.
+    if changed := [each.olt.id for each in done if each.changes.keys() - set(Olt.audited.secrets)]:
+        replan(changed, now)
+    for each in done:
+        if each.covered_by is not None:
+            attach_covering_jobs(each.olt, now, unless=each.covered_by)
+    for enabled, switch in ((True, enable_olts), (False, disable_olts)):
+        if names := [each.olt.name for each in done if each.enabled is enabled]:
+            switch(names, now)
+
+
+def _write_changes(olt: Olt, changes: OltChanges, detected: Identified | None) -> ChangedOlt:
     device = device_of(olt)
+    moves = (changes.site, changes.brand) != (None, None)
+    covered_by = frozenset(jobs_covering(olt).values_list("id", flat=True)) if moves else None
     found = _changed_columns(olt, changes, detected)
     written = {column: value for column, value in found.items() if getattr(olt, column) != value}
-    shown = {column: written[column] for column in written if column in Olt.audited.columns}
+    shown = {column: written[column] for column in Olt.audited.among(written)}
     old = {column: getattr(olt, column) for column in shown}
     if changes.enabled is not None:
         old["enabled"], shown["enabled"] = olt.enabled, changes.enabled
@@ -196,7 +211,7 @@ def _update(olt: Olt, changes: OltChanges, detected: Identified | None) -> Chang
         _save(olt, list(written))
     if any(column in written for column in _DEVICE_IDENTITY):
         UnreadableRows.objects.filter(olt=olt).delete()
-    return ChangedOlt(olt, differences(old, shown, Olt.audited.secrets))
+    return ChangedOlt(olt, differences(old, shown, Olt.audited.secrets), changes.enabled, covered_by)
 
 
 def _changed_columns(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from facho.core.steps import COORDINATOR
 from facho.engine.coordinate.changes import handle_changes
 from facho.engine.coordinate.forecast_learning import learn_from_ended
 from facho.engine.coordinate.maintenance import report_windows
+from facho.engine.coordinate.olt_strain import judge_olts
 from facho.engine.coordinate.plan_progress import step_plans
 from facho.engine.coordinate.quota_hours import close_quota_hours, open_quota_hours
 from facho.engine.events.stream import publish
@@ -57,6 +58,7 @@ def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     violations = parts.run(lambda: close_quota_hours(now, config), 0)
     parts.run(lambda: learn_from_ended(now, config), None)
     parts.run(lambda: step_plans(now, config), None)
+    parts.run(lambda: judge_olts(now, config), None)
     hour = running_hour(now, config.time_zone).start.isoformat() if opened else last_hour
     _store_step(hour, digest, time.perf_counter() - began, now)
     parts.raise_first()

@@ -95,6 +95,8 @@ class _MadePlan:
     infeasible: Problem | None
     # The active plan that this one updates; None for a new one.
     updates: int | None
+    # Runs that start late because they wait for another.
+    waiting: int
 
 
 def _make_plans(olt_ids: Sequence[int], hour: Hour, now: datetime, config: Config) -> None:
@@ -164,9 +166,9 @@ def _make_plan(
     quotas = predicted_quotas(tasks, hours.slots(), hour.start, hour.end, config.quota_close_within)
     hours = replace(hours, promises=tuple(quotas))
     data = encode_plan(hour.start, tasks, hours)
-    return _MadePlan(
-        work.olt_id, sign, hours, data, hourly_load(tasks), problem, same.plan_id if same else None
-    )
+    waiting = sum(bool(each.waits_for) and each.wait > config.delayed_after for each in hours.entries)
+    updates = same.plan_id if same else None
+    return _MadePlan(work.olt_id, sign, hours, data, hourly_load(tasks), problem, updates, waiting)
 
 
 def _problem_json(found: Infeasible) -> dict[str, Any]:
@@ -215,8 +217,8 @@ def _store_plans(
 
 
 _CHANGED: Final = (
-    "plan_data", "total_tasks", "lost_slots", "load_p50_min", "load_p95_min", "infeasible", "stale",
-    "updated_at",
+    "plan_data", "total_tasks", "lost_slots", "waiting_runs", "load_p50_min", "load_p95_min", "infeasible",
+    "stale", "updated_at",
 )  # fmt: skip
 
 
@@ -236,6 +238,7 @@ def _columns(made: _MadePlan, now: datetime) -> dict[str, Any]:
         "plan_data": made.data,
         "total_tasks": len(made.hours.entries),
         "lost_slots": len(made.hours.lost),
+        "waiting_runs": made.waiting,
         "load_p50_min": made.load.p50_min,
         "load_p95_min": made.load.p95_min,
         "infeasible": made.infeasible,

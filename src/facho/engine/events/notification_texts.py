@@ -21,11 +21,12 @@ from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
 from facho.apps.localized_numbers import about as approximate
+from facho.apps.localized_numbers import localized, number
 from facho.apps.notifications.models import NotificationKindChoices
 from facho.apps.reason_words import reason_words
 from facho.config import Config
 from facho.core.interval import format_interval
-from facho.core.notifications import NotificationKind, NotifiedEvent
+from facho.core.notifications import ENDS, NotificationKind, NotifiedEvent, page_path
 from facho.core.reasons import from_json
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.log_files import one_line
@@ -46,8 +47,19 @@ def compose_message(event: NotifiedEvent, language: str, config: Config) -> Mess
     """Return the message of an event, in that language and in the operator's time zone."""
     with translation.override(language or config.language), timezone.override(config.time_zone):
         title, *lines = _title_and_lines(event)
-        lines.append(moment(event.at))
+        lines += [_severity_line(event), moment(event.at), _link(event, config)]
         return Message(_clean(title), "\n".join(_clean(line) for line in lines if line))
+
+
+def _severity_line(event: NotifiedEvent) -> str:
+    """Return the severity of something that began: its end is no bad news, and a test none at all."""
+    if event.kind in ENDS or event.kind is NotificationKind.TEST:
+        return ""
+    return _("Severity: %(severity)s") % {"severity": ViolationSeverity(event.severity).label}
+
+
+def _link(event: NotifiedEvent, config: Config) -> str:
+    return f"{config.public_url.rstrip('/')}{page_path(event)}" if config.public_url else ""
 
 
 def combine_messages(stored: Sequence[str], language: str, config: Config) -> Message:
@@ -134,7 +146,7 @@ def _saturation_ends(event: NotifiedEvent) -> Sequence[str]:
 
 
 def _pollers_line(event: NotifiedEvent) -> str:
-    figures = {"busy": f"{event.details['busy_percentage']:g}", "waiting": event.details["queue_size"]}
+    figures = {"busy": number(event.details["busy_percentage"]), "waiting": event.details["queue_size"]}
     return _("%(busy)s %% busy, executions waiting: %(waiting)d") % figures
 
 
@@ -186,10 +198,10 @@ def _optical_recovered(event: NotifiedEvent) -> Sequence[str]:
 
 
 def _onu_and_power(onu: Mapping[str, Any]) -> str:
-    power = f"{onu['name']} ({onu['place']}): {onu['power_dbm']:.1f} dBm"
+    power = f"{onu['name']} ({onu['place']}): {localized(format(onu['power_dbm'], '.1f'))} dBm"
     if onu["usual_dbm"] is None:
         return power
-    usual = f"{onu['usual_dbm']:.1f}"
+    usual = localized(format(onu["usual_dbm"], ".1f"))
     return _("%(power)s, usually %(usual)s dBm") % {"power": power, "usual": usual}
 
 
@@ -217,7 +229,7 @@ def _onu_lines(event: NotifiedEvent, text: Callable[[Mapping[str, Any]], str]) -
 
 def _plan_infeasible(event: NotifiedEvent) -> Sequence[str]:
     change = event.details.get("change")
-    more = {"minutes": f"{event.details['minutes']:g}", "at_risk": event.details["at_risk"]}
+    more = {"minutes": number(event.details["minutes"]), "at_risk": event.details["at_risk"]}
     return (
         _("%(olt)s: more work than fits in an hour") % {"olt": event.olt_name},
         _("%(minutes)s minutes per hour; %(at_risk)s") % more,

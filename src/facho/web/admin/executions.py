@@ -17,6 +17,8 @@ from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
 from facho.apps.localized_numbers import duration
 from facho.apps.reason_words import reason_words
+from facho.core.reason_texts import TABLE_NOT_PRESENT
+from facho.core.reasons import without_code
 from facho.engine.commands import runs
 from facho.web.admin.base import OltFactsAdmin, OltRowsAdmin, ReadOnlyAdmin, ReadOnlyInline, show_outcomes
 from facho.web.admin.columns import (
@@ -125,7 +127,7 @@ class ExecutionAdmin(OltRowsAdmin[Execution]):
 
     @display(description=_("error"))
     def short_error(self, execution: Execution) -> str:
-        error = reason_words(execution.error)
+        error = reason_words(without_code(execution.error, TABLE_NOT_PRESENT))
         return error if len(error) <= 80 else f"{error[:80]}…"
 
     @display(description=_("parts"))

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminPasswordToggleWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminPasswordToggleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
 from facho.apps.notifications.models import NotificationChannel, NotificationKindChoices, NotificationRule
+from facho.core.channel_services import FIELDS, Service, service_of
 from facho.core.interval import format_interval
 from facho.core.notifications import RULE_KINDS
+from facho.engine.commands.channel_addresses import compose_address
+from facho.engine.commands.errors import CommandError
 from facho.web.admin.job_forms import IntervalField
 
 if TYPE_CHECKING:
@@ -23,20 +32,118 @@ else:
     _ChannelForm = _RuleForm = forms.ModelForm
 
 
+def _secret_field(label: Any, help_text: Any = "") -> forms.CharField:
+    # "new-password" keeps browsers from filling in the password of the person.
+    widget = UnfoldAdminPasswordToggleWidget(attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=capfirst(label), required=False, widget=widget, help_text=help_text)
+
+
+def _text_field(label: Any, help_text: Any = "") -> forms.CharField:
+    widget = UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})
+    return forms.CharField(label=capfirst(label), required=False, widget=widget, help_text=help_text)
+
+
+_SERVICES: Final = (
+    (Service.WEBHOOK.value, _("Webhook (JSON)")),
+    (Service.MAIL.value, _("Mail")),
+    (Service.TELEGRAM.value, "Telegram"),
+    (Service.SLACK.value, "Slack"),
+    (Service.TEAMS.value, "Microsoft Teams"),
+    (Service.DISCORD.value, "Discord"),
+    (Service.OTHER.value, _("Other, by its address")),
+)
+_SECURITY: Final = (("starttls", "STARTTLS"), ("tls", "TLS"), ("none", _("none")))
+# Fields of the form by fields of a service, where the names differ: `url` is the column with the secrets.
+_FORM_FIELDS: Final = {"url": "web_address"}
+
+
+def form_field(name: str) -> str:
+    return _FORM_FIELDS.get(name, name)
+
+
+SERVICE_FIELDS: Final = tuple(
+    dict.fromkeys(form_field(field.name) for fields in FIELDS.values() for field in fields)
+)
+# Fields are shown for the services that have them.
+CONDITIONS: Final = {
+    name: " || ".join(
+        f"service == '{service.value}'"
+        for service, fields in FIELDS.items()
+        if name in [form_field(field.name) for field in fields]
+    )
+    for name in SERVICE_FIELDS
+}
+
+
 class ChannelForm(_ChannelForm):
-    address = forms.CharField(
-        label=capfirst(_("address")),
+    service = forms.ChoiceField(
+        label=capfirst(_("service")),
+        choices=_SERVICES,
         required=False,
-        # "new-password" keeps browsers from filling in the password of the person.
-        widget=UnfoldAdminPasswordToggleWidget(attrs={"autocomplete": "new-password"}),
+        initial=Service.WEBHOOK.value,
+        widget=UnfoldAdminSelectWidget,
+    )
+    web_address = _secret_field(_("web address"), _("for example https://host/path, as the service gives it"))
+    server = _text_field(_("mail server"), _("for example mail.example.net"))
+    port = _text_field(_("port"), _("empty: the usual one"))
+    security = forms.ChoiceField(
+        label=capfirst(_("encryption")), choices=_SECURITY, required=False, widget=UnfoldAdminSelectWidget
+    )
+    user = _text_field(_("user"))
+    password = _secret_field(_("password"))
+    sender = _text_field(_("sender"), _("for example facho@example.net"))
+    to = _text_field(_("recipients"), _("mail addresses, separated by commas"))
+    token = _secret_field(_("token of the bot"), _("as @BotFather gives it, like 123456789:ABCdef"))
+    chat = _text_field(_("chat"), _("its number, or a name such as @noc"))
+    address = _secret_field(
+        _("address"),
+        _("as apprise writes it, for example ntfys://host/topic or matrixs://user:password@host"),
+    )
+
+    default_rule = forms.BooleanField(
+        label=capfirst(_("rule for important events")),
+        required=False,
+        initial=True,
+        widget=UnfoldBooleanSwitchWidget,
         help_text=_(
-            "for example mailtos://user:password@host?to=noc@example.net; empty: keep the current one"
+            "Adds a rule that sends outages, violated quotas and other important events here. "
+            "It can be changed or removed under notification rules."
         ),
     )
 
     class Meta:
         model = NotificationChannel
         fields = ("name", "enabled", "language")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The address to store; None keeps the stored one.
+        self.composed: str | None = None
+        if self.instance.pk and "service" in self.fields:
+            self.initial["service"] = service_of(self.instance.kind).value
+            self.fields["service"].help_text = gettext(
+                "Addresses and passwords are never shown. Leave the fields empty to keep the current address."
+            )
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        service = self._service(given)
+        names = {field.name: form_field(field.name) for field in FIELDS[service]}
+        values = {name: given.get(field) or "" for name, field in names.items()}
+        untouched = not any(value for name, value in values.items() if name != "security")
+        if self.instance.pk and untouched and service is service_of(self.instance.kind):
+            return given
+        try:
+            self.composed = compose_address(service, values)
+        except CommandError as refused:
+            self.add_error(form_field(refused.field), refused.message)
+        return given
+
+    def _service(self, given: dict[str, Any]) -> Service:
+        if given.get("service"):
+            return Service(given["service"])
+        keeps = self.instance.pk and not given.get("address")
+        return service_of(self.instance.kind) if keeps else Service.OTHER
 
 
 class RuleForm(_RuleForm):

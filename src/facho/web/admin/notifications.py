@@ -7,10 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 
@@ -31,7 +35,7 @@ from facho.engine.events import outgoing_messages
 from facho.web.admin.base import OltRowsAdmin, SwitchableAdmin, show_outcome, show_outcomes
 from facho.web.admin.columns import choice_badge, display, readable_json
 from facho.web.admin.filters import recent_filter
-from facho.web.admin.notification_forms import ChannelForm, RuleForm
+from facho.web.admin.notification_forms import CONDITIONS, SERVICE_FIELDS, ChannelForm, RuleForm
 from facho.web.words.colours import SEVERITY_COLOURS
 
 # The name that unfold gives the button of `send_test`.
@@ -49,12 +53,43 @@ _STATUS_COLOURS = {
 class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
     right_to_enable = "change"
     form = ChannelForm
-    fields_of_commands = MappingProxyType({"url": "address", "channel": "name"})
+    fields_of_commands = MappingProxyType({"url": "service", "channel": "name"})
     list_display = ("name", "kind_of_address", "language", "enabled")
     search_fields = ("name",)
-    fields = ("name", "enabled", "address", "language")
+    fields = ("name", "enabled", "service", *SERVICE_FIELDS, "language")
+    conditional_fields = MappingProxyType(CONDITIONS)
+    change_form_after_template = "facho_admin/channel_test.html"
     actions = ("send_test_to_each", "enable", "disable")
     actions_submit_line = ("send_test",)
+
+    class Media:
+        css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
+
+    def get_fields(self, request: HttpRequest, obj: NotificationChannel | None = None) -> Any:
+        """Offer the rule for important events while there is no rule."""
+        fields = super().get_fields(request, obj)
+        if obj is not None or NotificationRule.objects.exists():
+            return fields
+        return (*fields, "default_rule")
+
+    def get_urls(self) -> list[URLPattern]:
+        test = self.admin_site.admin_view(require_POST(self.test))
+        return [
+            path("test/", test, name="notifications_notificationchannel_test_new"),
+            path("<int:channel_id>/test/", test, name="notifications_notificationchannel_test"),
+            *super().get_urls(),
+        ]
+
+    def test(self, request: HttpRequest, channel_id: int | None = None) -> HttpResponse:
+        """Send a test with the values of the form, and save nothing."""
+        stored = get_object_or_404(NotificationChannel, pk=channel_id) if channel_id else None
+        may_write = self.has_change_permission(request) if stored else self.has_add_permission(request)
+        if not self.has_test_permission(request) or not may_write:
+            raise PermissionDenied
+        form = self.get_form(request, stored, change=stored is not None)(
+            request.POST, instance=stored or NotificationChannel()
+        )
+        return render(request, "facho_admin/channel_test_result.html", {"tested": _test_form(form)})
 
     def changeform_view(
         self,
@@ -73,17 +108,20 @@ class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
         return response
 
     def save_model(self, request: HttpRequest, obj: NotificationChannel, form: Any, change: bool) -> None:  # noqa: ARG002
-        given = form.cleaned_data
         if not change:
             added = commands.add_channel(
-                obj.name, given["address"], language=obj.language, enabled=obj.enabled
+                obj.name,
+                form.composed,
+                language=obj.language,
+                enabled=obj.enabled,
+                default_rule=form.cleaned_data["default_rule"],
             )
             obj.pk = added.pk
             return
         commands.update_channel(
             form.initial["name"],
             new_name=obj.name,
-            url=given["address"] or None,
+            url=form.composed,
             language=obj.language,
             enabled=obj.enabled if "enabled" in form.changed_data else None,
         )
@@ -112,6 +150,22 @@ class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
     @action(description=_("Save and send a test"), permissions=["change"])  # type: ignore[untyped-decorator]
     def send_test(self, request: HttpRequest, obj: NotificationChannel) -> None:
         """Do nothing: changeform_view sends the test after saving."""
+
+
+def _test_form(form: ChannelForm) -> commands.ChannelTest:
+    form.is_valid()
+    wrong = [
+        f"{form[name].label}: {error}"
+        for name in ("service", *SERVICE_FIELDS)
+        for error in form.errors.get(name, ())
+    ]
+    if wrong:
+        return commands.ChannelTest(False, "; ".join(wrong))
+    now, config, given = database_now(), current(), form.cleaned_data
+    if form.composed is None:
+        return commands.try_channel(form.initial["name"], now, config)
+    name, language = given.get("name", ""), given.get("language", "")
+    return commands.try_address(form.composed, now, config, name=name, language=language)
 
 
 def _send_test(name: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -30,14 +32,15 @@ from facho.web.admin.filters import choice_filter, list_filter, recent_filter
 from facho.web.components.filters import moment
 from facho.web.components.quotas import (
     SHARE,
-    Progress,
     at_risk,
     progress_bar,
     risk_mark,
     risk_of,
+    tasks_with_bars,
     tracker_progress,
 )
-from facho.web.words.colours import QUOTA_COLOURS, SEVERITY_COLOURS
+from facho.web.words.colours import SEVERITY_COLOURS
+from facho.web.words.quota_results import RESULT_OF, RESULTS, QuotaResult
 
 
 def _task_types_of_jobs(_model: Any) -> list[tuple[str, str]]:
@@ -51,6 +54,16 @@ TASK_TYPE_FILTER = list_filter(
 )
 _RISK_FILTER = choice_filter(
     "risk", _("risk"), {"yes": (_("at risk"), lambda rows: rows.filter(at_risk(current().quota_kept)))}
+)
+_RESULT_COLOURS: Final = {each.key: each.colour for each in RESULTS}
+
+
+def _with_result(result: QuotaResult) -> Callable[[QuerySet[Any]], QuerySet[Any]]:
+    return lambda rows: rows.filter(status__in=result.statuses)
+
+
+_RESULT_FILTER = choice_filter(
+    "result", _("result"), {each.key: (each.name, _with_result(each)) for each in RESULTS}
 )
 _ACKNOWLEDGED_FILTER = choice_filter(
     "acknowledged",
@@ -73,19 +86,19 @@ class _OfAnHour(OltRowsAdmin[M]):
 
 @admin.register(QuotaTracker)
 class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
-    list_display = ("hour", "olt", "task_type", "progress", "status_badge", "mean")
+    list_display = ("hour", "olt", "task_type", "progress", "result", "mean")
     list_filter = (
         recent_filter("period_start", _("hour"), by_the_clock=True),
         _RISK_FILTER,
-        "status",
+        _RESULT_FILTER,
         TASK_TYPE_FILTER,
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name", "task_type")
     actions = (export_csv,)
-    readonly_fields = ("hour", "progress", "why", "mean", "total")
+    readonly_fields = ("hour", "result", "progress", "why", "mean", "total")
     fieldsets = (
-        (None, {"fields": (("olt", "task_type"), ("hour", "status"), "progress", "why")}),
+        (None, {"fields": (("olt", "task_type"), ("hour", "result"), "progress", "why")}),
         (
             _("Figures"),
             {
@@ -105,7 +118,10 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
         mark = risk_mark(risk_of(tracker, current().quota_kept))
         return format_html("<div>{}{}</div>", progress_bar(tracker_progress(tracker)), mark)
 
-    status_badge = choice_badge("status", _("status"), QUOTA_COLOURS)
+    @display(description=_("result"), ordering="status", label=_RESULT_COLOURS)
+    def result(self, tracker: QuotaTracker) -> tuple[str, str]:
+        found = RESULT_OF[tracker.status]
+        return found.key, str(found.name)
 
     @display(description=_("mean duration"), ordering="avg_duration_ms")
     def mean(self, tracker: QuotaTracker) -> str:
@@ -144,12 +160,16 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
                     ("severity", "created_at"),
                     ("notified", "notified_at"),
                     ("acknowledged_at", "acknowledged_by"),
+                    "acknowledged_note",
                 )
             },
         ),
         (_("Report"), {"fields": ("tasks",)}),
         ("JSON", {"fields": ("as_json",)}),
     )
+
+    def view_on_site(self, violation: QuotaViolation) -> str:
+        return reverse("violation", args=[violation.pk])
 
     @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[QuotaViolation]) -> None:
@@ -178,14 +198,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
 
     @display(description=_("tasks"))
     def tasks(self, violation: QuotaViolation) -> str:
-        tasks = tasks_of(violation.report)
-        bars = [
-            progress_bar(Progress(task.required, task.completed, task.failed, task.skipped)) for task in tasks
-        ]
-        shown = {
-            "tasks": zip(tasks, bars, strict=True),
-            "reasons": reasons_of(violation.report),
-        }
+        shown = {"tasks": tasks_with_bars(violation.report), "reasons": reasons_of(violation.report)}
         return render_to_string("facho_admin/quota_report.html", shown)
 
 

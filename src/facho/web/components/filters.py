@@ -20,7 +20,7 @@ from facho.apps import localized_numbers
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of, is_weak
-from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
+from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
@@ -28,9 +28,10 @@ from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
 from facho.core.interval import format_interval
 from facho.core.quota import Hour
-from facho.core.reasons import Reason, from_json
+from facho.core.reason_texts import TABLE_NOT_PRESENT
+from facho.core.reasons import Reason, from_json, missing_tables, without_code
 from facho.web.components import ages, quotas
-from facho.web.components.list_query import OltQuery
+from facho.web.components.list_query import OltQuery, PlanQuery
 from facho.web.components.state_band import Stretch
 from facho.web.ports.data import PortQuery
 from facho.web.search.data import MOST_RESULTS
@@ -221,6 +222,19 @@ def failure(found: object) -> str:
     return reason_words(found if isinstance(found, Reason) else from_json(found))
 
 
+@register.filter
+def problem(found: object) -> str:
+    """Return in words what is wrong. Tables that an OLT does not have are no problem."""
+    reason = found if isinstance(found, Reason) else from_json(found)
+    return reason_words(without_code(reason, TABLE_NOT_PRESENT))
+
+
+@register.filter
+def lacking_tables(found: object) -> str:
+    """Return the tables that the OLT does not have, or nothing."""
+    return ", ".join(sorted(missing_tables(found if isinstance(found, Reason) else from_json(found))))
+
+
 register.filter("wait_reason", executions.wait_reason)
 register.filter("run_title", executions.describe_run)
 register.filter("lane_title", executions.describe_lane)
@@ -241,16 +255,6 @@ def severity_name(severity: str) -> str:
 @register.filter
 def severity_colour(severity: str) -> str:
     return colours.SEVERITY_COLOURS[severity]
-
-
-@register.filter
-def quota_status_name(status: str) -> str:
-    return str(QuotaStatus(status).label)
-
-
-@register.filter
-def quota_status_colour(status: str) -> str:
-    return colours.QUOTA_COLOURS[status]
 
 
 # Events and health problems.
@@ -288,7 +292,7 @@ def count_found(rows: Sequence[object]) -> str:
 
 
 @register.filter
-def page_query(query: OltQuery, page: int) -> str:
+def page_query(query: OltQuery | PlanQuery, page: int) -> str:
     """Return the query string of another page of the same list."""
     return urlencode({name: value for name, value in {**asdict(query), "page": page}.items() if value})
 
@@ -328,7 +332,7 @@ def value_of(values: Mapping[Any, Any], key: Any) -> Any:
 @register.filter
 def decibels(difference: float) -> str:
     """Return a difference with its sign, which a reader looks for first."""
-    return localized_numbers.localized(f"{difference:+.1f}".replace("-", "\N{MINUS SIGN}"))
+    return localized_numbers.localized(f"{difference:+.1f}")
 
 
 register.filter("about_length", localized_numbers.about)

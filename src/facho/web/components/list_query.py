@@ -64,3 +64,18 @@ def parse_olt_query(given: Mapping[str, str]) -> OltQuery:
         hours=parse_choice(given, "hours", HOURS, _DEFAULT_HOURS),
         wall="1" if given.get("wall") else "",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanQuery:
+    """OLTs of the next 60 minutes."""
+
+    text: str = ""
+    # Not empty for OLTs with conflicts only.
+    conflicts: str = ""
+    page: int = 1
+
+
+def parse_plan_query(given: Mapping[str, str]) -> PlanQuery:
+    text = given.get("text", "")[:_LONGEST_TEXT].replace("\0", "").strip()
+    return PlanQuery(text, "1" if given.get("conflicts") else "", parse_page(given))

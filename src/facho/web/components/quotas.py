@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
 from django.db.models.functions import NullIf
@@ -20,6 +20,7 @@ from facho.core.lost_slots import LostSlots
 from facho.core.quota import Hour, hour_of, slots_left
 from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.engine.upkeep.system_status import is_at_risk
+from facho.web.words.quota_results import RESULTS, QuotaResult
 
 _A_DAY: Final = timedelta(days=1)
 # The share of the required runs that are completed.
@@ -72,6 +73,14 @@ def progress_bar(progress: Progress) -> SafeString:
         "pending": progress.pending,
     }
     return draw_bar(counts, str(progress))
+
+
+def tasks_with_bars(report: Mapping[str, Any]) -> list[tuple[TaskReport, SafeString]]:
+    """Return the tasks of the report of a violation, each with its progress."""
+    return [
+        (task, progress_bar(Progress(task.required, task.completed, task.failed, task.skipped)))
+        for task in tasks_of(report)
+    ]
 
 
 def draw_bar(parts: Mapping[str, float], words: str) -> SafeString:
@@ -129,15 +138,15 @@ class HourQuotas:
     """The quotas of an hour: those at risk first, then those that lost the most slots."""
 
     hour: Hour
-    # Counts by status, without zeros.
-    statuses: Sequence[tuple[str, int]]
+    # Counts by result, without zeros.
+    results: Sequence[tuple[QuotaResult, int]]
     at_risk: int
     first: Sequence[QuotaRow]
 
     @property
     def more(self) -> int:
         """Return how many there are beside the first."""
-        return sum(count for _, count in self.statuses) - len(self.first)
+        return sum(count for _, count in self.results) - len(self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +166,13 @@ def hour_quotas(now: datetime, config: Config, limit: int) -> HourQuotas:
     hour = hour_of(now, config.time_zone)
     trackers = QuotaTracker.objects.filter(period_start=hour.start)
     risky = at_risk(config.quota_kept)
-    by_status = {status: Count("id", filter=Q(status=status)) for status in QuotaStatus.values}
-    counts = trackers.aggregate(at_risk=Count("id", filter=risky), **by_status)
+    by_result = {each.key: Count("id", filter=Q(status__in=each.statuses)) for each in RESULTS}
+    counts = trackers.aggregate(at_risk=Count("id", filter=risky), **by_result)
     worst = (Case(When(risky, then=0), default=1), -(F("quota_failed") + F("quota_skipped")))
     rows = trackers.order_by(*worst, "olt__name", "task_type").annotate(olt_name=F("olt__name"))
     return HourQuotas(
         hour=hour,
-        statuses=[(status, counts[status]) for status in QuotaStatus.values if counts[status]],
+        results=[(each, counts[each.key]) for each in RESULTS if counts[each.key]],
         at_risk=counts["at_risk"],
         first=[_quota_row(row, row.olt_name, config) for row in rows[:limit]],
     )

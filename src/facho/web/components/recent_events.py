@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import F
+from django.db.models import Case, F, OuterRef, Subquery, When
 from django.utils.translation import gettext, ngettext
 
 from facho.apps.discovery.models import EventKind, OnuEvent
-from facho.apps.execution_coordinator.models import CoordinatorLog
+from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaViolation
 from facho.core.event_groups import EventGroup, EventKey, group_events
-from facho.core.event_types import Level
+from facho.core.event_types import EventType, Level
 from facho.web.words.events import onu_event_details
 
 # So many events of ONUs are read at most; a group that reaches beyond them is shown with a plus.
@@ -21,6 +21,18 @@ _READ_MOST: Final = 500
 # So many ONUs of a group are named.
 _NAMED_MOST: Final = 64
 _LEVELS: Final = {EventKind.OFFLINE: Level.WARNING, EventKind.ABSENT: Level.WARNING}
+# The violation that an event is about: it is stored and logged with the same time.
+_VIOLATION: Final = Case(
+    When(
+        event_type=EventType.QUOTA_VIOLATION,
+        then=Subquery(
+            QuotaViolation.objects.filter(olt=OuterRef("olt_id"), created_at=OuterRef("timestamp")).values(
+                "id"
+            )[:1]
+        ),
+    ),
+    default=None,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,8 @@ class RecentEvent:
     # Of a group: the first ONUs as names and ids, and how many more there are.
     onus: Sequence[tuple[str, int | None]] = ()
     unnamed: int = 0
+    # For a quota violation.
+    violation_id: int | None = None
 
 
 def recent_events(limit: int, olt_id: int | None = None) -> list[RecentEvent]:
@@ -49,10 +63,10 @@ def recent_events(limit: int, olt_id: int | None = None) -> list[RecentEvent]:
 
 def _coordinator_events(limit: int, about: Mapping[str, int]) -> Sequence[RecentEvent]:
     rows = CoordinatorLog.objects.filter(**about).order_by("-timestamp", "-id")
-    columns = ("timestamp", "level", "event_type", "olt_id", "olt__name", "message")
+    columns = ("timestamp", "level", "event_type", "olt_id", "olt__name", "message", _VIOLATION)
     return [
-        RecentEvent(at, level, event, olt_id, olt or "", message)
-        for at, level, event, olt_id, olt, message in rows.values_list(*columns)[:limit]
+        RecentEvent(at, level, event, olt_id, olt or "", message, violation_id=violation)
+        for at, level, event, olt_id, olt, message, violation in rows.values_list(*columns)[:limit]
     ]
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.core.cache import cache
-from django.db.models import Count, Q
+from django.db.models import Case, Count, Q, When
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext
 
@@ -17,7 +17,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
 from facho.apps.executions.selectors import EndedExecution, HeldOlt, Queue
-from facho.apps.hosts.health import DOWN_SINCE, Health, counts_by_health, with_health
+from facho.apps.hosts.health import DOWN_SINCE, Health, counts_by_health, status_reason, with_health
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
@@ -69,7 +69,7 @@ class LoopStep:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An OLT that does not answer or is suspended, or a node that is suspended."""
+    """An OLT that does not answer, is suspended, degraded or overloaded, or a node that is suspended."""
 
     olt_id: int
     olt: str
@@ -214,10 +214,15 @@ def read_problems(maintained: Collection[int], limit: int) -> list[Problem]:
 
 
 def _olt_problems(maintained: Collection[int], limit: int) -> list[Problem]:
+    """Return those that are silent first; one that fails is counted, but has no reason of its own."""
     silent = (Health.UNREACHABLE, Health.SUSPENDED)
-    rows = with_health(maintained).filter(condition__in=silent).order_by("name")
-    found = rows.values_list("id", "name", "suspended_reason", DOWN_SINCE, "next_probe_at")[:limit]
-    return [Problem(olt, name, "", why, at, probe) for olt, name, why, at, probe in found]
+    shown = (*silent, Health.DEGRADED, Health.OVERLOADED)
+    silent_first = Case(When(condition__in=silent, then=0), default=1)
+    rows = with_health(maintained).filter(condition__in=shown).annotate(down=DOWN_SINCE)
+    return [
+        Problem(olt.id, olt.name, "", status_reason(olt, Health(olt.condition)), olt.down, olt.next_probe_at)
+        for olt in rows.defer("credentials", "learned", "lacks").order_by(silent_first, "name")[:limit]
+    ]
 
 
 def _node_problems(limit: int) -> list[Problem]:

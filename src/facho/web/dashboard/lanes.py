@@ -76,13 +76,20 @@ def _olts(query: OltQuery, now: datetime) -> QuerySet[Any]:
 
 def _runs(ids: Collection[int], window: TimelineRange, config: Config) -> Mapping[int, list[TimelineRun]]:
     found: dict[int, list[TimelineRun]] = defaultdict(list)
+    for olt_id, run in (*_executed_runs(ids, window, config), *upcoming_runs(ids, window, config)):
+        found[olt_id].append(run)
+    return found
+
+
+def upcoming_runs(
+    ids: Collection[int], window: TimelineRange, config: Config
+) -> Iterator[tuple[int, TimelineRun]]:
+    """Return the runs to come: those of plans, and where the next hour has none yet, those expected."""
     begins = running_hour(window.now, config.time_zone).end
     planned = list(_planned_runs(ids, window))
     without = set(ids) - {olt_id for olt_id, run in planned if run.slot > begins}
-    expected = _expected_runs(without, begins, window, config)
-    for olt_id, run in (*_executed_runs(ids, window, config), *planned, *expected):
-        found[olt_id].append(run)
-    return found
+    yield from planned
+    yield from _expected_runs(without, begins, window, config)
 
 
 _COLUMNS: Final = (

@@ -138,8 +138,12 @@ def _ask_and_act(
         except CommandError as refused:
             messages.error(request, refused.message)
         return redirect("olt", olt_id)
-    context = {"question": question, "olt_id": olt_id, "missing": request.method == "POST"}
-    return render_page(request, "olts/confirm.html", question.title, **context)
+    context = {
+        "question": question,
+        "cancel": reverse("olt", args=[olt_id]),
+        "missing": request.method == "POST",
+    }
+    return render_page(request, "components/confirm.html", question.title, **context)
 
 
 @olt_action("change", "snmp_jobs.snmpjobhost")
@@ -158,7 +162,8 @@ def shift_node(request: HttpRequest, olt_id: int) -> str:
 @olt_action("acknowledge", "execution_coordinator.quotaviolation")
 def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) -> str:
     violation = get_object_or_404(QuotaViolation, id=violation_id, olt=olt_id)
-    acknowledgements.acknowledge_violation(violation.pk, request.user.get_username(), database_now())
+    by, why = request.user.get_username(), request.POST.get("note", "")
+    acknowledgements.acknowledge_violation(violation.pk, by, database_now(), why)
     hour = hour_in_words(violation.period_start, violation.period_end)
     return gettext("The violation of %(hour)s is acknowledged.") % {"hour": hour}
 

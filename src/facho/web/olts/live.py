@@ -16,7 +16,8 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import masters_of_chained
-from facho.core.reasons import NO_REASON, Reason, from_json
+from facho.core.reason_texts import TABLE_NOT_PRESENT
+from facho.core.reasons import NO_REASON, Reason, from_json, missing_tables, without_code
 from facho.engine.collect.part_results import PartState
 
 _EXECUTIONS_SHOWN: Final = 20
@@ -61,6 +62,11 @@ class ExecutionRow:
     error: Reason
 
     @property
+    def problem(self) -> Reason:
+        """Return the error without what is no error: the page names missing tables once."""
+        return without_code(self.error, TABLE_NOT_PRESENT)
+
+    @property
     def duration(self) -> timedelta | None:
         if self.started_at is None or self.ended_at is None:
             return None
@@ -95,7 +101,8 @@ class NodeRow:
 
     @property
     def last_error(self) -> Reason:
-        return NO_REASON if self.last is None else self.last.part_result(self.node_id)[1]
+        error = NO_REASON if self.last is None else self.last.part_result(self.node_id)[1]
+        return without_code(error, TABLE_NOT_PRESENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,13 @@ class OltLive:
     maintained_until: datetime | None
     nodes: Sequence[NodeRow]
     executions: Sequence[ExecutionRow]
+
+    @property
+    def missing_tables(self) -> list[str]:
+        """Return the tables that its last executions did not find, each once."""
+        ended = [*self.executions, *(node.last for node in self.nodes if node.last is not None)]
+        errors = [error for run in ended for error in (run.error, *(part.error for part in run.parts))]
+        return sorted({table for error in errors for table in missing_tables(error)})
 
 
 def read_olt_live(olt_id: int, now: datetime) -> OltLive | None:

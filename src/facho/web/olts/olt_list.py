@@ -12,11 +12,11 @@ from django.db.models import Case, Count, Q, QuerySet, Value, When
 
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.discovery.selectors import states_collected_at
-from facho.apps.hosts.health import TROUBLE, Health, with_health
+from facho.apps.hosts.health import TROUBLE, Health, status_reason, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
-from facho.core.reasons import NO_REASON, Reason
+from facho.core.reasons import Reason
 from facho.web.components.list_query import OltQuery
 
 ROWS: Final = 25
@@ -31,7 +31,7 @@ class OltRow:
     brand: str
     model: str
     health: str
-    # Why it is suspended; empty when it is not.
+    # Why it has its health; empty where that says it all.
     trouble: Reason
     since: datetime | None
     cpu_pct: float | None
@@ -103,7 +103,7 @@ def _olt_row(
         brand=str(olt.brand),
         model=olt.model.name if olt.model else "",
         health=olt.condition,
-        trouble=olt.suspended_reason if olt.condition == Health.SUSPENDED else NO_REASON,
+        trouble=status_reason(olt, Health(olt.condition)),
         since=olt.down_since if olt.condition in TROUBLE else None,
         cpu_pct=olt.cpu_pct,
         cpu_read_at=olt.cpu_read_at,

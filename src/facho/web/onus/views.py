@@ -34,6 +34,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until, olts_under_maintenance
 from facho.config import current
 from facho.core.freshness import NOT_DELIVERING
+from facho.core.optics import Limits
 from facho.core.reasons import Reason, from_json
 from facho.core.roles import Role
 from facho.engine.commands import runs
@@ -202,7 +203,7 @@ def worst(request: HttpRequest) -> HttpResponse:
         total=ranking.total,
         ranked_at=None if ranking.at == now else ranking.at,
         days=_WORST_DAYS,
-        limit=current().optical_weak,
+        limits=Limits(weak_dbm=current().optical_weak),
     )
 
 

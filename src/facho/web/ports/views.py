@@ -16,6 +16,7 @@ from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.core.freshness import NOT_DELIVERING
+from facho.core.optics import Limits
 from facho.web.access.error_pages import NotFoundError
 from facho.web.components.page import page_for, render_page
 from facho.web.ports.data import DAYS, parse_port_query, read_port_page
@@ -54,6 +55,7 @@ def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
         "query": query,
         "days": DAYS,
         "weak": current().optical_weak,
+        "limits": Limits(weak_dbm=current().optical_weak),
         "banner_olt": olt_id,
         "health": health_of(found.olt, maintained),
         "silent": NOT_DELIVERING,

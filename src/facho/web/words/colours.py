@@ -6,20 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from facho.apps.discovery.models import EventKind
-from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
+from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
 from facho.core.event_types import EventType, Level
 from facho.web.words.states import ONU_STATES
 
-QUOTA_COLOURS: Final[Mapping[str, str]] = {
-    QuotaStatus.IN_PROGRESS: "info",
-    QuotaStatus.COMPLETED: "success",
-    QuotaStatus.PARTIAL: "warning",
-    QuotaStatus.QUOTA_NOT_MET: "danger",
-    QuotaStatus.FAILED: "danger",
-    QuotaStatus.INTERRUPTED: "default",
-}
 SEVERITY_COLOURS: Final[Mapping[str, str]] = {
     ViolationSeverity.LOW: "info",
     ViolationSeverity.MEDIUM: "warning",
@@ -44,6 +36,8 @@ HEALTH_COLOURS: Final[Mapping[str, str]] = {
     Health.UNREACHABLE: "danger",
     Health.SUSPENDED: "danger",
     Health.FAILING: "warning",
+    Health.DEGRADED: "warning",
+    Health.OVERLOADED: "warning",
     Health.FINE: "success",
     Health.NEVER_ASKED: "default",
     Health.MAINTENANCE: "default",

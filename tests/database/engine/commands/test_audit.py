@@ -37,6 +37,7 @@ from facho.engine.commands import (
     nodes,
     notifications,
     oids,
+    olt_batches,
     olts,
     runs,
     tokens,
@@ -50,6 +51,7 @@ from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.maintenance import Window
 from facho.engine.commands.notifications import RuleChanges
 from facho.engine.commands.oids import NewOid
+from facho.engine.commands.olt_batches import OltRow
 from facho.engine.commands.olts import NewOlt, OltChanges
 from facho.engine.commands.users import UserChanges
 from facho.engine.process.command_transaction import command
@@ -144,6 +146,10 @@ CASES: dict[Callable[..., Any], Case] = {
     ),
     olts.update_olts: Case(
         lambda: olts.update_olts({"olt-1": OltChanges(port=1161), "olt-2": OltChanges(port=1161)}, NOW),
+        "change", "hosts.olt", "olt-1", {"port": changed(161, 1161)},
+    ),
+    olt_batches.import_rows: Case(
+        lambda: olt_batches.import_rows([OltRow("olt-1", OltChanges(port=1161))], NOW),
         "change", "hosts.olt", "olt-1", {"port": changed(161, 1161)},
     ),
     olts.enable_olts: Case(
@@ -373,8 +379,8 @@ CASES: dict[Callable[..., Any], Case] = {
         "change", "access.apitoken", "token", {"revoked_at": changed(None, "2025-06-10T10:30:00Z")},
     ),
 }  # fmt: skip
-# Not people's doing: what the first start makes, and what `keys.rotate` does step by step.
-NOBODYS = {"create_administrator", "_encrypt_again", "_drop_old"}
+# Not people's doing: what the first start makes, what `keys.rotate` does step by step, and what is undone.
+NOBODYS = {"_preview_olts", "create_administrator", "_encrypt_again", "_drop_old"}
 
 
 def command_functions() -> set[str]:

@@ -151,7 +151,7 @@ def test_this_machine_itself_is_no_channel_unless_a_setting_allows_it(
     monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
     add_channel("allowed", f"json://{host}/in")
-    monkeypatch.setattr("facho.engine.commands.notifications.current", lambda: STRICT)
+    monkeypatch.setattr("facho.engine.commands.channel_addresses.current", lambda: STRICT)
     for url in (f"json://{host}/in", f"mailto://u:p@gmail.com?to=noc@example.net&smtp={host.strip('[]')}"):
         with pytest.raises(CommandError, match="FACHO_NOTIFY_LOCAL_TARGETS"):
             add_channel("hook", url)

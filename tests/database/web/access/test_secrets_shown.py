@@ -46,6 +46,7 @@ from tests.planted_secrets import (
     CHANNEL,
     COMMUNITY,
     DATABASE_URL,
+    HOOK,
     PASSWORD,
     PLANTED,
     PRIV,
@@ -159,6 +160,9 @@ def written_by_a_program(program: APIClient) -> Iterator[tuple[str, Any]]:
         ("patch", f"notification-channels/{channel}/", {"url": CHANNEL, "language": "xx"}),
         ("patch", f"notification-channels/{channel}/", {"url": CHANNEL}),
         ("post", f"notification-channels/{channel}/test/", {}),
+        ("post", "notification-channels/test/", {"url": CHANNEL}),
+        ("post", "notification-channels/test/", {"service": "other", "values": {"address": f"no{CHANNEL}"}}),
+        ("post", "notification-channels/test/", {"service": "telegram", "values": {"token": HOOK}}),
         ("post", "tokens/", {"name": "", "role": "root"}),
     ]
     for method, path, given in asked:
@@ -183,6 +187,10 @@ def written_by_a_person(page: Client) -> Iterator[tuple[str, Any]]:
         ("notifications/notificationchannel/add/", {**channel, "address": CHANNEL.replace("json", "no")}),
         ("notifications/notificationchannel/add/", channel),
         ("notifications/notificationchannel/add/", channel),
+        ("notifications/notificationchannel/add/", {**channel, "service": "telegram", "token": HOOK}),
+        ("notifications/notificationchannel/add/", {**channel, "service": "slack", "web_address": CHANNEL}),
+        ("notifications/notificationchannel/test/", channel),
+        ("notifications/notificationchannel/test/", {**channel, "service": "mail", "password": HOOK}),
         ("auth/user/add/", {**PERSON, **mistaken}),
         ("auth/user/add/", PERSON),
         (f"auth/user/{other}/password/", mistaken),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import time
+import threading
+from dataclasses import replace
+from datetime import time, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
-from tests.database.notification_receivers import make_channel, make_rule
+from facho.config import current
+from tests.database.notification_receivers import Receiver, make_channel, make_rule
 from tests.factories import make_olt
 
 pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
@@ -136,3 +139,72 @@ def test_channels_and_rules_are_switched_in_their_lists(admin_client: Client) ->
         row.refresh_from_db()
         assert not row.enabled
         assert "1 was enabled." in post(admin_client, path, action="enable", _selected_action=[row.pk])
+
+
+TELEGRAM = {"service": "telegram", "token": "123456789:pass_word_7", "chat": "-10012345"}
+
+
+def test_a_service_asks_only_for_what_it_needs(admin_client: Client) -> None:
+    # What other services need does not count.
+    post(admin_client, f"{CHANNELS}add/", name="noc", enabled="on", **TELEGRAM, address="nonsense")
+    channel = NotificationChannel.objects.get()
+    assert channel.url.open() == "tgram://123456789:pass_word_7/-10012345/"
+    path = f"{CHANNELS}{channel.pk}/change/"
+    shown = admin_client.get(path).content.decode()
+    assert '<option value="telegram" selected>' in shown
+    assert "pass_word_7" not in shown
+    post(admin_client, path, name="night", enabled="on", service="telegram")
+    assert NotificationChannel.objects.get().url.open() == channel.url.open()
+    # Another service needs its own values.
+    assert "a value is needed" in post(
+        admin_client, path, name="night", service="mail", server="mail.example"
+    )
+    assert NotificationChannel.objects.get().url.open() == channel.url.open()
+
+
+def test_the_first_channel_offers_a_rule_for_important_events(admin_client: Client) -> None:
+    shown = admin_client.get(f"{CHANNELS}add/", headers=ENGLISH).content.decode()
+    assert 'name="default_rule"' in shown
+    post(admin_client, f"{CHANNELS}add/", name="noc", enabled="on", default_rule="on", **TELEGRAM)
+    rule = NotificationRule.objects.get()
+    assert (rule.name, [each.name for each in rule.channels.all()]) == ("important events", ["noc"])
+    assert {"OLT_DOWN", "OLT_UP", "PORT_OUTAGE", "QUOTA_VIOLATION"} <= set(rule.notices)
+    assert "ONU_UNPROVISIONED" not in rule.notices
+    # It is not offered again, and not made again.
+    assert 'name="default_rule"' not in admin_client.get(f"{CHANNELS}add/").content.decode()
+    post(admin_client, f"{CHANNELS}add/", name="night", enabled="on", default_rule="on", **TELEGRAM)
+    assert NotificationChannel.objects.count() == 2
+    assert NotificationRule.objects.count() == 1
+
+
+def test_the_values_of_the_form_are_tested_and_not_stored(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver = Receiver()
+    sent = receiver.taken
+    monkeypatch.setattr("facho.engine.events.outgoing_messages.send", receiver)
+    assert "noc accepted the test." in post(admin_client, f"{CHANNELS}test/", name="noc", **TELEGRAM)
+    assert sent.pop().url == "tgram://123456789:pass_word_7/-10012345/"
+    wrong = {**TELEGRAM, "chat": "my chat"}
+    assert "Chat: a chat is a number" in post(admin_client, f"{CHANNELS}test/", name="noc", **wrong)
+    assert not sent
+    assert not NotificationChannel.objects.exists()
+    assert not NotificationDelivery.objects.exists()
+    # With no new address the stored one is tested.
+    stored = make_channel("night")
+    path = f"{CHANNELS}{stored.pk}/test/"
+    assert "night accepted the test." in post(admin_client, path, name="other", service="webhook")
+    assert sent.pop().url == stored.url.open()
+
+
+def test_a_channel_that_does_not_answer_is_said_in_the_language_of_the_reader(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+    monkeypatch.setattr("facho.engine.events.outgoing_messages.send", lambda *_: str(go.wait(60)))
+    soon = replace(current(), notify_timeout=timedelta(seconds=0.2))
+    monkeypatch.setattr("facho.web.admin.notifications.current", lambda: soon)
+    given = {"name": "noc", **TELEGRAM}
+    answer = admin_client.post(f"{CHANNELS}test/", given, headers={"accept-language": "es"})
+    go.set()
+    assert "sin respuesta en 0,2 s" in answer.content.decode()

@@ -7,6 +7,8 @@ import pytest
 from facho.apps.notifications.models import NotificationChannel, NotificationRule
 from facho.core.roles import Role
 from tests.api_clients import asking, refused_at
+from tests.database.notification_receivers import CONFIG
+from tests.database.receivers import web_receiver
 from tests.factories import add_olts
 
 pytestmark = [
@@ -63,3 +65,21 @@ def test_a_rule_is_made_changed_and_removed() -> None:
     assert client.delete(path).status_code == 204
     assert not NotificationRule.objects.exists()
     assert client.delete(f"{CHANNELS}{channel}/").status_code == 204
+
+
+def test_an_address_is_tested_before_it_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("facho.web.api.v1.notifications.current", lambda: CONFIG)
+    client = asking(Role.ADMINISTRATOR)
+    with web_receiver() as web:
+        given = {"service": "webhook", "values": {"url": f"http://127.0.0.1:{web.port}/in"}}
+        tried = client.post(f"{CHANNELS}test/", {**given, "name": "noc", "language": "es"})
+        assert (tried.status_code, tried.json()["sent"]) == (200, True)
+        assert web.got[0]["title"] == "Facho Deluxe: mensaje de prueba"
+        assert not NotificationChannel.objects.exists()
+        assert client.post(CHANNELS, {"name": "noc", **given, "default_rule": True}).status_code == 201
+        assert NotificationRule.objects.get().channels.get().name == "noc"
+    bad = {"service": "telegram", "values": {"token": "none", "chat": "1"}}
+    assert refused_at(client.post(f"{CHANNELS}test/", bad)).keys() == {"token"}
+    assert refused_at(client.post(CHANNELS, {"name": "night"})).keys() == {"url"}
+    assert refused_at(client.post(f"{CHANNELS}test/", {**bad, "url": URL})).keys() == {"service"}
+    assert asking(Role.OPERATOR).post(f"{CHANNELS}test/", {"url": URL}).status_code == 403

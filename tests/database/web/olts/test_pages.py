@@ -21,7 +21,7 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Shift
-from facho.core.reasons import text_reason
+from facho.core.reasons import Reason, several, text_reason, to_json
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test as asking
@@ -169,6 +169,27 @@ def test_a_chained_node_has_its_own_result_of_its_masters_run(olt: Olt) -> None:
     assert (master.job, master.last_state, str(master.last_error)) == ("discovery", State.SUCCESS, "")
     assert (chained.job, chained.after) == ("state", "discovery")
     assert (chained.last_state, str(chained.last_error)) == (State.FAILED, "no answer")
+
+
+def test_a_table_that_the_olt_does_not_have_is_named_once_and_is_no_error(olt: Olt) -> None:
+    missing = Reason.of("table_not_present", tables="onu_optics, fans")
+    part = {"node": node_of("discovery", "centro").id, "job": "discovery", "state": "success", "seconds": 4}
+    for minute in range(3):
+        slot = NOON + timedelta(minutes=minute)
+        ended("discovery", slot=slot, error=missing, parts=[{**part, "error": to_json(missing)}])
+    client, english = visiting(Role.VIEWER), {"accept-language": "en"}
+    page = client.get(f"/olts/{olt.id}/", headers=english).content.decode()
+    assert page.count("onu_optics") == 1
+    assert "does not have the tables fans, onu_optics: nothing is collected from them" in page
+    assert "table not present" not in page
+    assert "onu_optics" not in client.get("/coordinator/dashboard/", headers=english).content.decode()
+    shown = client.get(f"/executions/{Execution.objects.latest('id').id}/", headers=english).content.decode()
+    assert "The OLT does not have: fans, onu_optics." in shown
+    assert 'fd-error" role="alert"' not in shown
+    # What failed beside it is an error still.
+    later, both = NOON + timedelta(hours=1), several([missing, text_reason("no answer")])
+    ended("discovery", slot=later, error=both, state=State.FAILED)
+    assert str(look(olt).executions[0].problem) == "no answer"
 
 
 def test_a_node_counts_down_to_its_next_run(olt: Olt) -> None:
@@ -343,7 +364,7 @@ def test_a_violation_is_acknowledged_by_who_may_and_stays_for_a_day(olt: Olt) ->
         said(client, path)
     assert not QuotaViolation.objects.filter(acknowledged_at=None).exists()
     page = page_of(client, olt)
-    assert [f"quotaviolation/{each.pk}/" in page for each in (seen, old)] == [True, False]
+    assert [f'href="/violations/{each.pk}/"' in page for each in (seen, old)] == [True, False]
 
 
 def test_the_next_maintenance_is_told_with_the_way_to_plan_one(olt: Olt) -> None:

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from django.template.loader import render_to_string
 from django.test import Client
+from django.utils import translation
 
 from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import CoordinatorState
@@ -20,6 +21,7 @@ from facho.cli.doctor.coordinator import check_step
 from facho.cli.doctor.database import check_olts, check_workers
 from facho.cli.olt.details import olt_row
 from facho.config import Config
+from facho.core.olt_status import LastHour, degraded_reason, overloaded_reason
 from facho.core.roles import Role
 from facho.engine.upkeep.health import check_health as whole_health
 from facho.engine.upkeep.system_status import read_system_status
@@ -34,6 +36,9 @@ from tests.factories import make_olt
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 
 CONFIG = Config()
+STRAINED = {"degraded", "overloaded", "degraded and overloaded"}
+TIMED_OUT = "177 of 800 requests of the last hour timed out"
+TOO_MUCH = "its tasks take 71.3 min of every hour, and do not all fit: some runs are skipped"
 
 
 def every_combination() -> list[Olt]:
@@ -56,7 +61,16 @@ def every_combination() -> list[Olt]:
                 name=olt.name, olt=olt, starts_at=now - hour, ends_at=now + hour, created_at=now
             )
         found.append(olt)
-    return found
+    degraded, overloaded = degraded_reason(LastHour(800, 177, 90, 1)), overloaded_reason(71.26)
+    return [
+        *found,
+        make_olt("degraded", reachable=True, degraded_reason=degraded),
+        make_olt("overloaded", reachable=True, overloaded_reason=overloaded),
+        make_olt(
+            "degraded and overloaded", reachable=True, degraded_reason=degraded, overloaded_reason=overloaded
+        ),
+        make_olt("degraded, now failing", reachable=True, degraded_reason=degraded, failed_in_a_row=1),
+    ]
 
 
 def statuses() -> dict[str, Health]:
@@ -81,7 +95,7 @@ def test_pages_admin_api_and_command_line_say_the_same(admin_client: Client) -> 
     olts = every_combination()
     wanted, now = statuses(), database_now()
     listed: dict[str, str] = {}
-    for page in (1, 2):
+    for page in (1, 2, 3):
         listed |= {row.name: row.health for row in read_olt_list(OltQuery(page=page), now).rows}
     assert listed == wanted
     api = asking(Role.VIEWER).get("/api/v1/olts/?page_size=100").json()["results"]
@@ -104,8 +118,8 @@ def test_what_is_said_of_a_suspension_is_said_of_suspended_olts_alone() -> None:
     olts = every_combination()
     wanted, now = statuses(), database_now()
     suspended = {name for name, health in wanted.items() if health is Health.SUSPENDED}
-    rows = [row for page in (1, 2) for row in read_olt_list(OltQuery(page=page), now).rows]
-    assert {row.name for row in rows if row.trouble} == suspended
+    rows = [row for page in (1, 2, 3) for row in read_olt_list(OltQuery(page=page), now).rows]
+    assert {row.name for row in rows if row.trouble} == suspended | STRAINED
     assert {row.name for row in rows if row.since} == suspended
     boards = {olt.name: {"board": read_olt_live(olt.id, now)} for olt in olts}
     heads = {name: render_to_string("olts/head.html", board) for name, board in boards.items()}
@@ -138,8 +152,41 @@ def test_numbers_and_lists_of_trouble_come_from_the_same_status() -> None:
     assert f"{told.suspended} suspended" in finding
     assert f"{told.unreachable} unreachable" in finding
     silent = {name for name, health in wanted.items() if health in (Health.SUSPENDED, Health.UNREACHABLE)}
-    assert {each.olt for each in read_problems(olts_under_maintenance(now), 100)} == silent
-    assert set(TROUBLE) == {Health.UNREACHABLE, Health.SUSPENDED, Health.FAILING}
+    problems = [each.olt for each in read_problems(olts_under_maintenance(now), 100)]
+    assert set(problems[: len(silent)]) == silent
+    assert set(problems[len(silent) :]) == STRAINED
+    assert set(TROUBLE) == {
+        Health.UNREACHABLE, Health.SUSPENDED, Health.FAILING, Health.DEGRADED, Health.OVERLOADED,
+    }  # fmt: skip
+
+
+def test_why_an_olt_is_degraded_or_overloaded_is_said_everywhere() -> None:
+    every_combination()
+    now, api = database_now(), asking(Role.VIEWER)
+    for name, state, reason in (
+        ("degraded", "degraded", TIMED_OUT),
+        ("overloaded", "overloaded", TOO_MUCH),
+        ("degraded and overloaded", "degraded", TIMED_OUT),
+    ):
+        olt = Olt.objects.get(name=name)
+        (row,) = [
+            row for row in read_olt_list(OltQuery(text=name, health=state), now).rows if row.name == name
+        ]
+        assert str(row.trouble) == reason
+        (found,) = api.get("/api/v1/olts/", {"name": name, "state": state}).json()["results"]
+        assert (found["state"], found["state_reason"]) == (state, reason)
+        assert (olt_row(olt)["state"], olt_row(olt)["reason"]) == (state, reason)
+        with translation.override("en"):
+            head = render_to_string("olts/head.html", {"board": read_olt_live(olt.id, now)})
+        assert f"{reason[0].upper()}{reason[1:]}." in head
+        (problem,) = [each for each in read_problems([], 100) if each.olt == name]
+        assert str(problem.reason) == reason
+    assert api.get("/api/v1/olts/?state=reachable&name=degraded").json()["results"] == []
+    degraded = Olt.objects.get(name="degraded")
+    with translation.override("es"):
+        head = render_to_string("olts/head.html", {"board": read_olt_live(degraded.id, now)})
+    assert "degradada" in head
+    assert "177 de 800 peticiones de la última hora no tuvieron respuesta" in head
 
 
 @pytest.mark.parametrize("every", [1, 5])

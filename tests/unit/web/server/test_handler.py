@@ -33,7 +33,8 @@ def test_the_parts_that_refresh_by_themselves_are_polls(name: str) -> None:
 
 def test_all_of_them_were_found() -> None:
     assert polled_names() == {
-        "dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-facts", "olt-rows"
+        "dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-facts", "olt-rows",
+        "plan-rows",
     }  # fmt: skip
 
 

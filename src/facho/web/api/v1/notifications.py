@@ -19,14 +19,20 @@ from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import Language, NotificationChannel, NotificationRule
 from facho.config import current
+from facho.core.channel_services import FIELDS, Service
 from facho.core.notifications import RULE_KINDS
 from facho.engine.commands import notifications
+from facho.engine.commands.channel_addresses import compose_address
 from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.web.api.base import ReadOnlyRows, no_content
 from facho.web.api.filters import Number
 from facho.web.api.input import Given, RowNames, read_input
 
 _NOTICES: Final = [each.value for each in RULE_KINDS]
+
+
+def fields_of(service: Service) -> str:
+    return ", ".join(field.name if field.required else f"[{field.name}]" for field in FIELDS[service])
 
 
 class ChannelSerializer(serializers.ModelSerializer[NotificationChannel]):
@@ -36,11 +42,47 @@ class ChannelSerializer(serializers.ModelSerializer[NotificationChannel]):
         read_only_fields = fields
 
 
-class ChannelGiven(Given):
-    name = serializers.CharField(max_length=LONGEST_NAME)
-    url = serializers.CharField(max_length=2000, help_text="a URL of apprise; it is never shown")
+class AddressGiven(Given):
+    """An address, or a service and its values. Neither is ever shown."""
+
+    url = serializers.CharField(
+        max_length=2000, required=False, help_text="a web address or a URL of apprise; it is never shown"
+    )
+    service = serializers.ChoiceField([each.value for each in Service], required=False)
+    values = serializers.DictField(
+        child=serializers.CharField(max_length=2000, allow_blank=True),
+        required=False,
+        help_text="what the service needs: " + "; ".join(f"{each}: {fields_of(each)}" for each in Service),
+    )
     language = serializers.ChoiceField(Language.choices, required=False, allow_blank=True)
+
+    def validate(self, attrs: Any) -> Any:
+        """Put the address that follows from a service and its values at `url`."""
+        service, values = attrs.pop("service", None), attrs.pop("values", {})
+        if service is not None and "url" not in attrs:
+            attrs["url"] = compose_address(service, values)
+        elif service is not None or values:
+            raise ValidationError(
+                {"service": [gettext("give either an address or a service with its values")]}
+            )
+        if "url" not in attrs and not self.partial:
+            raise ValidationError({"url": [gettext("an address is needed, or a service with its values")]})
+        return attrs
+
+
+class TestGiven(AddressGiven):
+    name = serializers.CharField(max_length=LONGEST_NAME, required=False)
+
+
+class ChannelGiven(AddressGiven):
+    name = serializers.CharField(max_length=LONGEST_NAME)
     enabled = serializers.BooleanField(required=False)
+
+
+class NewChannelGiven(ChannelGiven):
+    default_rule = serializers.BooleanField(
+        required=False, help_text="also add a rule for important events, if there is no rule yet"
+    )
 
 
 class TriedSerializer(serializers.Serializer[Any]):
@@ -50,16 +92,16 @@ class TriedSerializer(serializers.Serializer[Any]):
 
 class Channels(ReadOnlyRows[NotificationChannel]):
     about = "notifications.notificationchannel"
-    rights: ClassVar = {"test": "test"}
+    rights: ClassVar = {"test": "test", "test_address": "add"}
     queryset = NotificationChannel.objects.defer("url")
     serializer_class = ChannelSerializer
     filterset_fields: ClassVar = ("name", "enabled")
     orderings: ClassVar = ("name", "id")
 
-    @extend_schema(request=ChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
+    @extend_schema(request=NewChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
     def create(self, request: Request) -> Response:
         """Add a channel. Its address is stored encrypted and never shown."""
-        made = notifications.add_channel(**read_input(ChannelGiven, request))
+        made = notifications.add_channel(**read_input(NewChannelGiven, request))
         return self.show_created(request, made.pk)
 
     @extend_schema(request=ChannelGiven, responses=ChannelSerializer)
@@ -81,6 +123,16 @@ class Channels(ReadOnlyRows[NotificationChannel]):
     def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Send a test message and return the result."""
         tried = notifications.try_channel(self.get_object().name, database_now(), current())
+        return Response({"sent": tried.sent, "sentence": tried.sentence})
+
+    @extend_schema(
+        operation_id="notification_channels_test_address", request=TestGiven, responses=TriedSerializer
+    )
+    @action(methods=["post"], detail=False, url_path="test", url_name="test-address")
+    def test_address(self, request: Request) -> Response:
+        """Send a test message to an address, store nothing, and return the result."""
+        given = read_input(TestGiven, request)
+        tried = notifications.try_address(given.pop("url"), database_now(), current(), **given)
         return Response({"sent": tried.sent, "sentence": tried.sentence})
 
 

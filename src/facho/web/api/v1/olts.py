@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.db.database import database_now
-from facho.apps.hosts.health import Health, health_of, with_health
+from facho.apps.hosts.health import Health, health_of, status_reason, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
@@ -40,6 +40,9 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
     brand_name = serializers.CharField(source="brand.name", read_only=True)
     model_name = serializers.CharField(source="model.name", read_only=True, default=None, allow_null=True)
     state = serializers.SerializerMethodField()
+    state_reason = serializers.SerializerMethodField(
+        help_text="why it is suspended, degraded or overloaded; empty in every other state"
+    )
     down_since = serializers.DateTimeField(
         read_only=True, allow_null=True, help_text="when it stopped answering; a suspension does not move it"
     )
@@ -48,11 +51,11 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
         model = Olt
         fields = (
             "id", "name", "brand", "brand_name", "model", "model_name", "address", "port", "snmp_version",
-            "site", "enabled", "disabled_at", "disabled_by", "disabled_reason", "state", "reachable",
-            "down_since", "unreachable_since", "suspended_reason",
-            "suspended_at", "next_probe_at", "failed_in_a_row", "max_in_flight", "max_varbinds",
-            "max_requests_per_second", "shortest_interval_s", "learned", "lacks", "cpu_pct", "cpu_read_at",
-            "version", "uptime_s", "uptime_read_at", "sys_descr", "sys_object_id", "created_at", "removed_at",
+            "site", "enabled", "disabled_at", "disabled_by", "disabled_reason", "state", "state_reason",
+            "reachable", "down_since", "unreachable_since", "suspended_reason", "suspended_at",
+            "next_probe_at", "failed_in_a_row", "max_in_flight", "max_varbinds", "max_requests_per_second",
+            "shortest_interval_s", "learned", "lacks", "cpu_pct", "cpu_read_at", "version", "uptime_s",
+            "uptime_read_at", "sys_descr", "sys_object_id", "created_at", "removed_at",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -60,6 +63,9 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
     def get_state(self, olt: Olt) -> str:
         health = health_of(olt, self.context["left_alone"])
         return _STATES.get(health, health.value)
+
+    def get_state_reason(self, olt: Olt) -> str:
+        return str(status_reason(olt, health_of(olt, self.context["left_alone"])))
 
 
 class ReasonGiven(Given):
@@ -69,6 +75,9 @@ class ReasonGiven(Given):
 class OltFilter(filters.FilterSet):
     search = filters.CharFilter(method="is_like", help_text="part of the name, the address or the site")
     suspended = filters.BooleanFilter(method="is_suspended")
+    state = filters.ChoiceFilter(
+        choices=[(_STATES.get(health, health.value), health.label) for health in Health], method="has_state"
+    )
 
     class Meta:
         model = Olt
@@ -76,6 +85,10 @@ class OltFilter(filters.FilterSet):
 
     def is_like(self, rows: QuerySet[Olt], _name: str, text: str) -> QuerySet[Olt]:
         return rows.filter(Q(name__icontains=text) | Q(address__icontains=text) | Q(site__icontains=text))
+
+    def has_state(self, rows: QuerySet[Olt], _name: str, wanted: str) -> QuerySet[Olt]:
+        health = next(each for each in Health if _STATES.get(each, each.value) == wanted)
+        return with_health(olts_under_maintenance(database_now()), rows).filter(condition=health)
 
     def is_suspended(self, rows: QuerySet[Olt], _name: str, wanted: bool) -> QuerySet[Olt]:
         suspended = Q(condition=Health.SUSPENDED)

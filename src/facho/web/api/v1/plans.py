@@ -24,8 +24,8 @@ class PlanSerializer(OltRowSerializer[ExecutionPlan]):
         model = ExecutionPlan
         fields: tuple[str, ...] = (
             "id", "olt", "olt_name", "period_start", "period_end", "status", "total_tasks",
-            "completed_tasks", "failed_tasks", "lost_slots", "load_p50_min", "load_p95_min", "infeasible",
-            "compared", "median_error_s", "near_pct", "created_at", "updated_at",
+            "completed_tasks", "failed_tasks", "lost_slots", "waiting_runs", "load_p50_min", "load_p95_min",
+            "infeasible", "compared", "median_error_s", "near_pct", "created_at", "updated_at",
         )  # fmt: skip
 
 

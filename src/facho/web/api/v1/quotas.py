@@ -22,6 +22,7 @@ from facho.config import current
 from facho.engine.commands.acknowledgements import acknowledge_violation
 from facho.web.api.base import EnglishReasons, OltRowSerializer, ReadOnlyRows, no_content
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+from facho.web.api.input import Given, errors_at, read_input
 from facho.web.components.quotas import at_risk
 
 
@@ -68,8 +69,12 @@ class ViolationSerializer(EnglishReasons, OltRowSerializer[QuotaViolation]):
         model = QuotaViolation
         fields = (
             "id", "olt", "olt_name", "period_start", "period_end", "severity", "report", "notified",
-            "notified_at", "acknowledged_at", "acknowledged_by", "created_at",
+            "notified_at", "acknowledged_at", "acknowledged_by", "acknowledged_note", "created_at",
         )  # fmt: skip
+
+
+class NoteGiven(Given):
+    note = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text="what was done")
 
 
 class ViolationFilter(OfOlt):
@@ -95,9 +100,12 @@ class Violations(ReadOnlyRows[QuotaViolation]):
     filterset_class = ViolationFilter
     orderings: ClassVar = ("-created_at",)
 
-    @extend_schema(request=None, responses={status.HTTP_204_NO_CONTENT: None})
+    @extend_schema(request=NoteGiven, responses={status.HTTP_204_NO_CONTENT: None})
     @action(methods=["post"], detail=True)
     def acknowledge(self, request: Request, **_: Any) -> Response:
-        """Record that a person has seen the violation. The first person stays recorded."""
-        acknowledge_violation(self.get_object().id, request.user.get_username(), database_now())
+        """Record that a person has seen the violation, with a note. The first person stays recorded."""
+        why = read_input(NoteGiven, request).get("note", "")
+        with errors_at({"note": "note"}):
+            by = request.user.get_username()
+            acknowledge_violation(self.get_object().id, by, database_now(), why)
         return no_content()
