@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import PASSWORD, PHONE, Visit, Visiting, visiting
+from tests.browser.conftest import DESKTOP, PASSWORD, PHONE, Visit, Visiting, visiting
 from tests.browser.engine import ONUS, System, whole_system
+from tests.database.receivers import web_receiver
 from tests.waiting import wait_until
 
 DASHBOARD = "/coordinator/dashboard/"
@@ -234,3 +235,39 @@ def posted(visitor: Visit, path: str) -> int:
     token = next(one["value"] for one in visitor.context.cookies() if one["name"] == "csrftoken")
     headers = {"X-CSRFToken": token, "Referer": visitor.site.url}
     return visitor.page.request.post(visitor.site.url + path, form={"name": "x"}, headers=headers).status
+
+
+@pytest.mark.parametrize(
+    ("language", "test", "accepted", "missing", "rule"),
+    [
+        ("en", "Send a test", "hook-en accepted the test.", "a value is needed", "important events"),
+        ("es", "Enviar una prueba", "hook-es aceptó la prueba.", "falta un valor", "eventos importantes"),
+    ],
+)
+def test_a_channel_is_chosen_by_its_service_tested_and_saved_with_a_first_rule(
+    system: System, visit: Visiting, language: str, test: str, accepted: str, missing: str, rule: str
+) -> None:
+    name = f"hook-{language}"
+    visitor = visit("admin", language=language, viewport=PHONE if language == "es" else DESKTOP)
+    page = visitor.go("/admin/notifications/notificationchannel/add/")
+    page.fill("#id_name", name)
+    page.select_option("#id_service", "mail")
+    expect(page.locator("#id_server")).to_be_visible()
+    expect(page.locator("#id_web_address")).to_be_hidden()
+    page.get_by_role("button", name=test, exact=True).click()
+    expect(page.locator("#channel-tested")).to_contain_text(missing, timeout=SOON)
+    page.select_option("#id_service", "webhook")
+    expect(page.locator("#id_server")).to_be_hidden()
+    with web_receiver() as web:
+        page.fill("#id_web_address", f"http://127.0.0.1:{web.port}/in")
+        page.get_by_role("button", name=test, exact=True).click()
+        expect(page.locator("#channel-tested")).to_contain_text(accepted, timeout=SOON)
+        assert len(web.got) == 1
+    assert not system.facho.rows("SELECT 1 FROM notification_channels WHERE name = ?", name)
+    visitor.shoot(f"channel-{language}")
+    is_in_order(visitor)
+    page.locator("[name=_save]").click()
+    expect(page.locator("#result_list").get_by_role("link", name=name)).to_be_visible(timeout=SOON)
+    page = visitor.go("/admin/notifications/notificationrule/")
+    expect(page.locator("#result_list").get_by_role("link", name=rule)).to_be_visible()
+    system.facho.does("notify", "rule", "remove", rule)
