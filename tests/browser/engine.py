@@ -47,6 +47,8 @@ def whole_system(folder: Path) -> Iterator[System]:
     settings["FACHO_FIRST_RUN_DELAY"] = "2s"
     # Nothing runs out by itself on a busy machine: what is held or slow to answer is still waited for.
     settings |= {"FACHO_REQUEST_TIMEOUT": "120s", "FACHO_LEASE": "120s", "FACHO_WORKER_SEEN_WITHIN": "120s"}
+    # The receivers of notifications are on this machine.
+    settings["FACHO_NOTIFY_LOCAL_TARGETS"] = "yes"
     environment = {**os.environ, "FACHO_HOME": str(home), **settings}
     add_sample("people", environment)
     address = f"{LOOPBACK}:{free_port()}"

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import PASSWORD, PHONE, Visit, Visiting, visiting
+from tests.browser.conftest import DESKTOP, PASSWORD, PHONE, Visit, Visiting, visiting
 from tests.browser.engine import ONUS, System, whole_system
+from tests.database.receivers import web_receiver
 from tests.waiting import wait_until
 
 DASHBOARD = "/coordinator/dashboard/"
@@ -149,6 +150,9 @@ def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visi
         running = runs(page, "Recent executions").filter(has=page.get_by_text("running", exact=True))
         expect(running).to_be_visible(timeout=SOON)
         page.get_by_role("link", name="Disable…", exact=True).first.click()
+        page.get_by_role("button", name="Disable", exact=True).click()
+        # The browser asks for the reason before anything is sent.
+        expect(page.get_by_label("Reason")).to_be_focused()
         page.get_by_label("Reason").fill("too slow")
         page.get_by_role("button", name="Disable", exact=True).click()
         expect(page.get_by_text("Lento-03 is disabled: nothing is collected from it.")).to_be_visible(
@@ -158,6 +162,21 @@ def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visi
         expect(running).to_have_count(0, timeout=SOON)
         visitor.shoot("journey-disabled")
         is_in_order(visitor)
+    page.get_by_role("button", name="Undo: enable it again").click()
+    expect(page.get_by_text("Lento-03 is enabled")).to_be_visible(timeout=SOON)
+    disable_in_spanish(visit, lento)
+
+
+def disable_in_spanish(visit: Visiting, olt: str) -> None:
+    visitor = visit("operator", language="es")
+    page = visitor.go(olt)
+    page.get_by_role("link", name="Deshabilitar…", exact=True).first.click()
+    page.get_by_label("Motivo").fill("cambio de tarjeta")
+    page.get_by_role("button", name="Deshabilitar", exact=True).click()
+    expect(page.locator("#live").get_by_text("cambio de tarjeta")).to_be_visible(timeout=SOON)
+    page.get_by_role("button", name="Deshacer: habilitar de nuevo").click()
+    expect(page.get_by_text("Lento-03 quedó habilitada")).to_be_visible(timeout=SOON)
+    is_in_order(visitor)
 
 
 def test_a_serial_in_the_search_box_leads_to_its_onu_and_its_chart(
@@ -216,3 +235,39 @@ def posted(visitor: Visit, path: str) -> int:
     token = next(one["value"] for one in visitor.context.cookies() if one["name"] == "csrftoken")
     headers = {"X-CSRFToken": token, "Referer": visitor.site.url}
     return visitor.page.request.post(visitor.site.url + path, form={"name": "x"}, headers=headers).status
+
+
+@pytest.mark.parametrize(
+    ("language", "test", "accepted", "missing", "rule"),
+    [
+        ("en", "Send a test", "hook-en accepted the test.", "a value is needed", "important events"),
+        ("es", "Enviar una prueba", "hook-es aceptó la prueba.", "falta un valor", "eventos importantes"),
+    ],
+)
+def test_a_channel_is_chosen_by_its_service_tested_and_saved_with_a_first_rule(
+    system: System, visit: Visiting, language: str, test: str, accepted: str, missing: str, rule: str
+) -> None:
+    name = f"hook-{language}"
+    visitor = visit("admin", language=language, viewport=PHONE if language == "es" else DESKTOP)
+    page = visitor.go("/admin/notifications/notificationchannel/add/")
+    page.fill("#id_name", name)
+    page.select_option("#id_service", "mail")
+    expect(page.locator("#id_server")).to_be_visible()
+    expect(page.locator("#id_web_address")).to_be_hidden()
+    page.get_by_role("button", name=test, exact=True).click()
+    expect(page.locator("#channel-tested")).to_contain_text(missing, timeout=SOON)
+    page.select_option("#id_service", "webhook")
+    expect(page.locator("#id_server")).to_be_hidden()
+    with web_receiver() as web:
+        page.fill("#id_web_address", f"http://127.0.0.1:{web.port}/in")
+        page.get_by_role("button", name=test, exact=True).click()
+        expect(page.locator("#channel-tested")).to_contain_text(accepted, timeout=SOON)
+        assert len(web.got) == 1
+    assert not system.facho.rows("SELECT 1 FROM notification_channels WHERE name = ?", name)
+    visitor.shoot(f"channel-{language}")
+    is_in_order(visitor)
+    page.locator("[name=_save]").click()
+    expect(page.locator("#result_list").get_by_role("link", name=name)).to_be_visible(timeout=SOON)
+    page = visitor.go("/admin/notifications/notificationrule/")
+    expect(page.locator("#result_list").get_by_role("link", name=rule)).to_be_visible()
+    system.facho.does("notify", "rule", "remove", rule)

@@ -223,6 +223,14 @@ class FachoModelAdmin(_Admin[M]):
         return sorted(columns.intersection(named))
 
 
+def describe_switch(count: int, *, enabled: bool) -> str:
+    if enabled:
+        said = ngettext("%(count)d was enabled.", "%(count)d were enabled.", count)
+    else:
+        said = ngettext("%(count)d was disabled.", "%(count)d were disabled.", count)
+    return said % {"count": count}
+
+
 class SwitchableAdmin(FachoModelAdmin[M]):
     """Rows that actions enable and disable, by a command."""
 
@@ -239,17 +247,14 @@ class SwitchableAdmin(FachoModelAdmin[M]):
         show_outcome(request, lambda: self._set_enabled(chosen, enabled=True))
 
     @admin.action(description=gettext_lazy("Disable"), permissions=["enable"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
+    def disable(self, request: HttpRequest, chosen: QuerySet[M]) -> HttpResponse | None:
         show_outcome(request, lambda: self._set_enabled(chosen, enabled=False))
+        return None
 
     def _set_enabled(self, chosen: QuerySet[M], *, enabled: bool) -> str:
         rows = list(chosen)
         self.set_enabled(rows, enabled=enabled)
-        if enabled:
-            said = ngettext("%(count)d was enabled.", "%(count)d were enabled.", len(rows))
-        else:
-            said = ngettext("%(count)d was disabled.", "%(count)d were disabled.", len(rows))
-        return said % {"count": len(rows)}
+        return describe_switch(len(rows), enabled=enabled)
 
 
 class RemovableAdmin(FachoModelAdmin[M]):

@@ -1,4 +1,4 @@
-"""The what-if panel below the form of a job: its effect on each OLT before it is saved."""
+"""The what-if panel below the forms of jobs and nodes: the effect on each OLT before they are saved."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ ASKED: Final = "_what_if"
 _SURE: Final = "_sure"
 # Fields that change the workload of a job.
 _WEIGHS: Final = {"interval", "facts", "enabled", "master", "target", "site"}
+
+_NODE_WEIGHS: Final = {"interval", "enabled"}
 
 
 class Previewed(Exception):
@@ -55,6 +57,18 @@ def look(
         raise CheckSkipped
     found = ask_what_if(request.user, role_of(request.user), Change(save, olts))
     raise Previewed(found, repeats_of(form, olts))
+
+
+def look_at_node(
+    request: HttpRequest, save: Callable[[Schedule], object], form: Any, *, change: bool
+) -> NoReturn:
+    """Always raise, as `look` does, for the form of one node."""
+    node: SnmpJobHost = form.instance
+    if change and ASKED not in request.POST and not _NODE_WEIGHS.intersection(form.changed_data):
+        raise Previewed(())
+    found = ask_what_if(request.user, role_of(request.user), Change(save, {node.olt_id: node.olt.name}))
+    job = node.job
+    raise Previewed(found, () if change else find_repeats(job.kind, job.facts, [node.olt_id], job.pk))
 
 
 def repeats_of(form: Any, olts: Collection[int]) -> list[Repeat]:

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Count, Min, Model, Q, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -19,13 +17,11 @@ from facho.apps.db.database import database_now
 from facho.apps.localized_numbers import about
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.commands import jobs, runs
-from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import disable_nodes, enable_nodes
 from facho.engine.commands.schedule_draft import LiveSchedule, Schedule
 from facho.web.admin import form_commands, job_preview
 from facho.web.admin.base import (
     FachoInline,
-    SwitchableAdmin,
     WithSuspension,
     count_deleted,
     seconds_as_interval,
@@ -35,8 +31,8 @@ from facho.web.admin.columns import display
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import suspended_filter
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
+from facho.web.admin.previewed_admin import PreviewedAdmin
 from facho.web.components.filters import moment
-from facho.web.server.refusals import Refused
 
 _ENGINES = ("next_run_at", "last_run_at", "why_suspended")
 
@@ -64,7 +60,7 @@ class NodeInline(WithSuspension, FachoInline[SnmpJobHost, SnmpJob]):
 
 
 @admin.register(SnmpJob)
-class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
+class SnmpJobAdmin(PreviewedAdmin[SnmpJob]):
     form = JobForm
     list_display = (
         "name",
@@ -84,7 +80,6 @@ class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
     autocomplete_fields = ("brand", "master")
     actions = ("run_now", "enable", "disable", "duplicate", export_csv)
     inlines = (JobOidInline, NodeInline)
-    change_form_after_template = "facho_admin/job_what_if.html"
     fieldsets = (
         (None, {"fields": ("name", "enabled", ("brand", "kind"), "interval", ("target", "site"), "facts")}),
         (
@@ -92,9 +87,6 @@ class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
             {"fields": ("master", "priority", ("max_attempts", "retry_delay"), "task_type")},
         ),
     )
-
-    class Media:
-        css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJob]:
         active = Q(nodes__enabled=True)
@@ -105,53 +97,6 @@ class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
                 node_count_=Count("nodes", filter=active), next_=Min("nodes__next_run_at", filter=active)
             )
         )
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        if request.method == "POST" and job_preview.is_wanted(request):
-            answer = self._preview(request, object_id)
-            if answer is not None:
-                return answer
-        response = super().changeform_view(request, object_id, form_url, extra_context)
-        if getattr(request, "unchecked", False) and response.status_code == HTTPStatus.FOUND:
-            messages.warning(request, gettext("Saved without checking its effect on the OLTs."))
-        return response
-
-    def _preview(self, request: HttpRequest, object_id: str | None) -> HttpResponse | None:
-        """Check the form as for saving, without saving it. None continues with saving.
-
-        Not in the transaction that saves it: the engine would wait until everything is worked out.
-        """
-        asked = job_preview.ASKED in request.POST
-        request.previews = True  # type: ignore[attr-defined]  # read by save_related
-        try:
-            page = self._changeform_view(request, object_id, "", None)  # type: ignore[attr-defined]  # Django's
-        except job_preview.Previewed as previewed:
-            if asked:
-                return job_preview.panel(request, previewed)
-            job_preview.weigh(request, previewed.found)
-            return None
-        except CommandError as refused:
-            # Saving reports the error at its field.
-            return job_preview.refused(request, [refused.message]) if asked else None
-        except Refused as refused:
-            if asked:
-                return job_preview.refused(request, [refused.sentence])
-            job_preview.keep_refusal(request, refused)
-            return None
-        except job_preview.CheckSkipped:
-            request.unchecked = True  # type: ignore[attr-defined]  # read when it is saved
-            return None
-        finally:
-            request.previews = False  # type: ignore[attr-defined]
-        if asked and isinstance(page, TemplateResponse):
-            return job_preview.refused(request, job_preview.mistakes(page.context_data))
-        return page if asked else None
 
     def get_readonly_fields(self, request: HttpRequest, obj: SnmpJob | None = None) -> tuple[str, ...]:  # noqa: ARG002
         """The brand and the kind of a job cannot change."""
@@ -236,7 +181,7 @@ def _save_job(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: b
 
 
 @admin.register(SnmpJobHost)
-class NodeAdmin(WithSuspension, SwitchableAdmin[SnmpJobHost]):
+class NodeAdmin(WithSuspension, PreviewedAdmin[SnmpJobHost]):
     form = NodeForm
     list_display = (
         "olt",
@@ -272,12 +217,19 @@ class NodeAdmin(WithSuspension, SwitchableAdmin[SnmpJobHost]):
         """Nodes are detached by an action, not deleted."""
         return False
 
-    def save_model(self, request: HttpRequest, obj: SnmpJobHost, form: Any, change: bool) -> None:  # noqa: ARG002
+    def save_model(self, request: HttpRequest, obj: SnmpJobHost, form: Any, change: bool) -> None:
+        def save(schedule: Schedule) -> None:
+            if change:
+                form_commands.change_node(schedule, obj, form.changed_data)
+            else:
+                form_commands.attach(schedule, obj.job, [obj])
+
+        if getattr(request, "previews", False):
+            job_preview.look_at_node(request, save, form, change=change)
+        job_preview.refuse_unfit(request)
         schedule = LiveSchedule(database_now())
-        if change:
-            form_commands.change_node(schedule, obj, form.changed_data)
-        else:
-            form_commands.attach(schedule, obj.job, [obj])
+        save(schedule)
+        if not change:
             obj.pk = schedule.nodes_of(obj.job)[obj.olt_id]
 
     @display(description=_("interval"))

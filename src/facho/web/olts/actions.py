@@ -138,8 +138,12 @@ def _ask_and_act(
         except CommandError as refused:
             messages.error(request, refused.message)
         return redirect("olt", olt_id)
-    context = {"question": question, "olt_id": olt_id, "missing": request.method == "POST"}
-    return render_page(request, "olts/confirm.html", question.title, **context)
+    context = {
+        "question": question,
+        "cancel": reverse("olt", args=[olt_id]),
+        "missing": request.method == "POST",
+    }
+    return render_page(request, "components/confirm.html", question.title, **context)
 
 
 @olt_action("change", "snmp_jobs.snmpjobhost")

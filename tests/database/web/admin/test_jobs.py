@@ -262,6 +262,36 @@ def test_a_node_is_added_changed_and_detached_on_its_own_page(admin_client: Clie
     assert not SnmpJobHost.objects.exists()
 
 
+def test_what_a_node_would_do_is_shown_before_it_is_saved(admin_client: Client) -> None:
+    (north,) = add_olts("north")
+    job = add_job("state")
+    given = {"job": job.pk, "olt": north.pk, "enabled": "on", "interval": "", "priority": ""}
+    answer = admin_client.post(f"{NODES}add/", {**given, "_what_if": "1"})
+    assert [each["olt"] for each in answer.context["what_if"]["olts"]] == ["north"]
+    assert "<form" not in answer.content.decode()
+    assert not SnmpJobHost.objects.exists()
+    assert 'name="_what_if"' in admin_client.get(f"{NODES}add/").content.decode()
+
+
+def test_an_interval_of_a_node_that_would_not_fit_is_saved_by_who_is_sure(admin_client: Client) -> None:
+    (north,) = add_olts("north")
+    job = add_job("state", "north")
+    takes("north", "get_state", 50.0)
+    node = node_of("state", "north")
+    page = reverse("admin:snmp_jobs_snmpjobhost_change", args=[node.pk])
+    given = {"job": job.pk, "olt": north.pk, "enabled": "on", "interval": "30s", "priority": ""}
+    (each,) = admin_client.post(page, {**given, "_what_if": "1"}).context["what_if"]["olts"]
+    assert each["becomes_impossible"]
+    answer = admin_client.post(page, given)
+    assert "__all__" in errors_of(answer)
+    assert 'name="_sure"' in answer.content.decode()
+    node.refresh_from_db()
+    assert node.interval_s is None
+    assert admin_client.post(page, {**given, "_sure": "1"}).status_code == 302
+    node.refresh_from_db()
+    assert node.interval_s == 30
+
+
 def test_what_a_job_would_do_is_shown_before_it_is_saved(admin_client: Client) -> None:
     (north,) = add_olts("north")
     form = form_of(nodes=([], [{"olt": north.pk, "enabled": "on"}]), _what_if="1")

@@ -202,7 +202,9 @@ def test_a_million_onus_are_not_sorted_by_what_no_index_has(admin_client: Client
 def test_the_history_of_a_row_is_what_the_audit_log_has_of_it(admin_client: Client) -> None:
     fill(2)
     olt = Olt.objects.order_by("id")[1]
-    admin_client.post(page_of(Olt, "changelist"), {"action": "disable", "_selected_action": [olt.pk]})
+    admin_client.post(
+        page_of(Olt, "changelist"), {"action": "disable", "_selected_action": [olt.pk], "reason": "test"}
+    )
     assert b"/history/" in admin_client.get(page_of(Olt, "change", olt.pk)).content
     found = admin_client.get(page_of(Olt, "history", olt.pk), follow=True).context["cl"].result_list
     assert {(entry.model, entry.object_id) for entry in found} == {("hosts.olt", olt.pk)}

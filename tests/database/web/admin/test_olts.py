@@ -204,7 +204,14 @@ def test_the_actions_enable_and_disable(admin_client: Client) -> None:
     olts = add_olts("Centro", "Norte")
     add_job("state", "Centro", "Norte")
     chosen = {"_selected_action": [olt.pk for olt in olts]}
-    answer = admin_client.post(LIST, {"action": "disable", **chosen}, follow=True)
+    asked = admin_client.post(LIST, {"action": "disable", **chosen})
+    assert 'name="reason"' in asked.content.decode()
+    refused = admin_client.post(LIST, {"action": "disable", "reason": " ", **chosen}).content.decode()
+    assert 'role="alert"' in refused
+    assert not Olt.objects.filter(enabled=False).exists(), "without a reason nothing happens"
+    given = {"action": "disable", "reason": "new board", **chosen}
+    answer = admin_client.post(LIST, given, follow=True)
+    assert set(Olt.objects.filter(enabled=False).values_list("disabled_reason", flat=True)) == {"new board"}
     assert "2 deshabilitados." in answer.content.decode()
     assert next_run("state", "Norte") is None
     admin_client.post(LIST, {"action": "enable", **chosen})
