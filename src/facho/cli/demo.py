@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -15,9 +16,12 @@ from facho.cli.errors import refuse
 from facho.cli.processes import stop_on_signals
 from facho.cli.system import database_now, system
 from facho.cli.up import free_address, refuse_with_broker, run_engine_and_web, sync_with_profiles
+from facho.demo.story import PAST
 from facho.sim.fleet import FleetConfig, FleetError
+from facho.sim.model import Shape
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
+from facho.sim.scenario import Scenario
 
 if TYPE_CHECKING:
     from facho.config import Config
@@ -46,6 +50,8 @@ _EXAMPLES: Final = """
 
 `facho demo --port 9000 --seconds 60`  on another port, and ends by itself
 
+`facho demo --no-past`  without the simulated month before, as a new installation is
+
 `facho onu list`  shows what the demo has collected, from the same folder
 """
 
@@ -65,8 +71,11 @@ OLTS: Final = (
     DemoOlt("demo-huawei-slow", "huawei", "slow"),
     DemoOlt("demo-zte-flaky", "zte", "flaky"),
 )
-# Let the optical power drift, so that charts are not flat.
-_DRIFT: Final = {"drift_db": 0.6, "drift_period_s": 1800.0}
+# Power and temperature follow the time of day, and some ONUs lose light: charts are not flat, on any scale.
+_MOTION: Final = {
+    "drift_db": 0.4, "drift_period_s": 86_400.0, "daily_c": 4.0, "fading": 0.012, "jitter": 0.3,
+    "jitter_db": 0.12, "refresh_s": 30.0,
+}  # fmt: skip
 
 
 @app.command(epilog=_EXAMPLES)
@@ -77,6 +86,12 @@ def demo(
     seconds: Annotated[
         float, typer.Option(min=0, help="End after this many seconds; 0 runs until Ctrl-C.")
     ] = 0,
+    past: Annotated[
+        bool,
+        typer.Option(
+            help="On the first start, fill in a simulated month: charts, events, outages, quotas, executions."
+        ),
+    ] = True,
 ) -> None:
     """Start six simulated OLTs of four vendors with 3,000 ONUs, and collect from them."""
     host, port = free_address(f"127.0.0.1:{port}")
@@ -85,20 +100,65 @@ def demo(
         refuse_with_broker(config)
         sync_with_profiles()
         _print_welcome(host, port)
-        _run(config, f"{host}:{port}", stopping, seconds)
+        _run(config, f"{host}:{port}", stopping, seconds, past=past)
 
 
-def _run(config: Config, address: str, stopping: threading.Event, seconds: float) -> None:
+def _run(config: Config, address: str, stopping: threading.Event, seconds: float, *, past: bool) -> None:
     try:
-        families = ",".join(olt.brand for olt in OLTS)
-        with FleetProcess(FleetConfig(olts=len(OLTS), onus=_ONUS, family=families)) as fleet:
-            for number, olt in enumerate(OLTS):
-                fleet.set_scenario(PRESETS[olt.scenario].scenario.but(**_DRIFT), number)
+        with FleetProcess(fleet_config()) as fleet:
             _prepare(fleet.addresses)
+            if past:
+                fill_in_past_once(fleet, config)
+            set_scenarios(fleet)
             with _stopping_after(stopping, seconds), _reporting_onus(stopping):
                 run_engine_and_web(config, {"FACHO_WEB_ADDRESS": address}, stopping)
     except FleetError as error:
         refuse(str(error))
+
+
+def fleet_config(onus: int = _ONUS) -> FleetConfig:
+    return FleetConfig(olts=len(OLTS), onus=onus, family=",".join(olt.brand for olt in OLTS))
+
+
+def set_scenarios(fleet: FleetProcess) -> None:
+    for number, olt in enumerate(OLTS):
+        fleet.set_scenario(_scenario(olt), number)
+
+
+def _scenario(olt: DemoOlt) -> Scenario:
+    return PRESETS[olt.scenario].scenario.but(**_MOTION)
+
+
+def fill_in_past_once(fleet: FleetProcess, config: Config, past: timedelta = PAST) -> bool:
+    """Fill in the past before the first start; return False on a later one, or beside other data."""
+    from facho.apps.hosts.models import Olt
+    from facho.demo.past import PastOlt, fill_in_past, has_no_past
+
+    if not has_no_past() or Olt.objects.exclude(name__in=[olt.name for olt in OLTS]).exists():
+        return False
+    typer.echo("Filling in the month before: charts, events, outages and quotas ...")
+    started = time.monotonic()
+    # They answer at once and move as later: nothing of the first collection is lost.
+    fleet.set_scenario(Scenario().but(**_MOTION))
+    olts = [PastOlt(olt.name, number, _scenario(olt).motion) for number, olt in enumerate(OLTS)]
+    _collect_once(config)
+    settings = fleet.config
+    fill_in_past(olts, Shape(settings.onus, settings.onus_per_port), settings.seed, config, past)
+    typer.echo(f"A simulated month is there after {time.monotonic() - started:.1f} s")
+    return True
+
+
+def _collect_once(config: Config) -> None:
+    """Collect everything from each OLT, by the engine's code, so that its ONUs are known."""
+    from facho.cli.manual_execution import manual_runtime, wait_for_turn
+    from facho.engine.commands.runs import collect_all
+    from facho.engine.schedule.runner import run_execution
+
+    with manual_runtime(config) as runtime:
+        for olt in OLTS:
+            execution = collect_all(olt.name, database_now())
+            wait_for_turn(execution, config, threading.Event())
+            run_execution(execution, runtime)
 
 
 def _print_welcome(host: str, port: int) -> None:
