@@ -194,7 +194,7 @@ def _near_limits(model: OltModel, limits: Limits, without: set[int]) -> list[int
     return [
         row
         for row, power in enumerate(at_onu)
-        if row not in without and (model.fades(row) or power - lowest < limits.weak_dbm)
+        if row not in without and (row in model.fading_rows() or power - lowest < limits.weak_dbm)
     ]
 
 

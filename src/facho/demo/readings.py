@@ -19,9 +19,8 @@ Numbers = Mapping[str, Sequence[float | None]]
 _STEPS: Final = (
     (timedelta(days=366), timedelta(hours=2)),
     (timedelta(hours=48), timedelta(hours=1)),
-    (timedelta(hours=24), timedelta(minutes=5)),
+    (timedelta(hours=24), timedelta(minutes=10)),
 )
-_DIGITS: Final = 2
 # Optics jitter as in the simulator; a table of it is enough.
 _JITTERS: Final = 4099
 
@@ -56,15 +55,18 @@ def read_onus(
     """
     jitter = _jitter_table(motion, model)
     usual_c = [model.temperature_c(row, 0.0) - model.warmth_c(0.0) for row in range(model.shape.onus)]
+    steps = set(usual_c)
     working = _Working(model, onus, story)
     for number, moment in enumerate(moments):
         now = moment.timestamp()
         warmth = model.warmth_c(now)
         at_onu, at_olt = model.powers_dbm(now)
+        # Few temperatures are usual.
+        degrees = {usual: round(usual + warmth) for usual in steps}
         columns: dict[str, list[float | None]] = {
             "onu_rx_dbm": _shake(at_onu, jitter, 7 * number),
             "olt_rx_dbm": _shake(at_olt, jitter, 13 * number + 1),
-            "temperature_c": [round(usual + warmth) for usual in usual_c],
+            "temperature_c": [degrees[usual] for usual in usual_c],
         }
         for row in working.silent(now):
             for column in columns.values():
@@ -115,16 +117,19 @@ class _Working:
 
 
 def _jitter_table(motion: Motion, model: OltModel) -> list[float]:
+    """Return differences in hundredths of a dB."""
     random = Random(model.name)
+    most = 100 * motion.jitter_db
     return [
-        random.uniform(-motion.jitter_db, motion.jitter_db) if random.random() < motion.jitter else 0.0
+        random.uniform(-most, most) if random.random() < motion.jitter else 0.0
         for _ in range(_JITTERS + model.shape.onus)
     ]
 
 
 def _shake(powers: Sequence[float], jitter: Sequence[float], offset: int) -> list[float | None]:
+    """Return powers in whole hundredths, as OLTs report them."""
     shifted = islice(jitter, offset % _JITTERS, None)
-    return [round(power + more, _DIGITS) for power, more in zip(powers, shifted, strict=False)]
+    return [(100 * power + more) // 1 / 100 for power, more in zip(powers, shifted, strict=False)]
 
 
 def whole_hours(moments: Sequence[datetime]) -> list[datetime]:

@@ -53,9 +53,9 @@ class Node:
 
     def slots(self, start: datetime, now: datetime) -> list[datetime]:
         """Return its slots after `start`. The next one is now, and is not one of them."""
-        count = int((now - start) / self.interval)
-        found = [now - number * self.interval for number in range(count, 0, -1)]
-        return [each for each in found if each > start]
+        every = self.interval
+        count = -int((start - now) // every) - 1
+        return [now - number * every for number in range(count, 0, -1)]
 
 
 @dataclass(frozen=True, slots=True)

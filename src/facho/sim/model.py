@@ -125,6 +125,7 @@ class OltModel:
         # Noise of the last moment that was asked for.
         self._passing_noise: tuple[float, array[int]] = (0.0, array("Q"))
         self._flapping: tuple[float, frozenset[int]] = (0.0, frozenset())
+        self._fading: tuple[float, frozenset[int]] = (0.0, frozenset())
         self._states: dict[int, OnuState] = {}
         self.dark_ports: set[int] = set()
         # Additional loss in dB by port, as of a bent fibre.
@@ -236,12 +237,18 @@ class OltModel:
         phase = (noise & 0xFF) / 0x100
         return base + motion.drift_db * math.sin(math.tau * (now / motion.drift_period_s + phase))
 
-    def fades(self, row: int) -> bool:
-        return (self._noise[row] >> 8 & 0xFFFF) < self.motion.fading * 0x10000
+    def fading_rows(self) -> frozenset[int]:
+        fraction, rows = self._fading
+        if fraction != self.motion.fading:
+            fraction = self.motion.fading
+            limit = fraction * 0x10000
+            rows = frozenset(row for row, noise in enumerate(self._noise) if (noise >> 8 & 0xFFFF) < limit)
+            self._fading = fraction, rows
+        return rows
 
     def faded_db(self, row: int, now: float) -> float:
         """Return how much light an ONU has lost since it was last repaired."""
-        if not self.fades(row):
+        if row not in self.fading_rows():
             return 0.0
         phase = (self._noise[row] >> 52) / 0x1000
         lost = max(0.0, 2 * ((now / (self.motion.fade_days * DAY) + phase) % 1) - 1)
@@ -256,16 +263,13 @@ class OltModel:
         turn = now / motion.drift_period_s
         drift = [motion.drift_db * math.sin(math.tau * (turn + phase / 0x100)) for phase in range(0x100)]
         at_onu = [-14.0 - (noise >> 24 & 0xFFF) % 1300 / 100 + drift[noise & 0xFF] for noise in self._noise]
-        for row in self._fading_rows():
+        for row in self.fading_rows():
             at_onu[row] -= self.faded_db(row, now)
         for port, loss in self.dim.items():
             for row in self.shape.rows_of_port(port):
                 at_onu[row] -= loss
         losses = (1.5 + (noise >> 30 & 0x7F) / 100 for noise in self._noise)
         return at_onu, [power - loss for power, loss in zip(at_onu, losses, strict=True)]
-
-    def _fading_rows(self) -> list[int]:
-        return [row for row in range(self.shape.onus) if self.fades(row)] if self.motion.fading else []
 
     def olt_rx_dbm(self, row: int, now: float) -> float:
         loss = 1.5 + (self._noise[row] >> 30 & 0x7F) / 100
