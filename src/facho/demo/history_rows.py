@@ -86,12 +86,13 @@ def write_charts(
     olt: Olt, onus: Sequence[Onu], told: OnuStory, model: OltModel, story: Story, motion: Motion
 ) -> None:
     moments = moments_of(story, olt.name)
-    ids = [onu.id for onu in onus]
-    frames = [
-        frame
-        for at, numbers in read_onus(model, told, moments, story, motion)
-        for frame in make_frame(olt.id, at, Subject.ONU, ids, numbers)
-    ]
+    hourly = set(whole_hours(moments))
+    ids, distances = [onu.id for onu in onus], [onu.distance_m for onu in onus]
+    frames = []
+    for at, numbers in read_onus(model, told, moments, story, motion):
+        # A distance does not change: one in an hour is a line in a chart.
+        more = {"distance_m": distances} if at in hourly else {}
+        frames += make_frame(olt.id, at, Subject.ONU, ids, {**numbers, **more})
     ports = list(PonPort.objects.filter(olt=olt))
     optics = [PortOptics(port.tx_dbm, port.temperature_c) for port in ports]
     frames += [

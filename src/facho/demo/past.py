@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 from facho.apps.access.models import AuditEntry
 from facho.apps.db import sql
@@ -26,6 +27,7 @@ from facho.demo.history_rows import date_chassis, onus_by_row, write_charts, wri
 from facho.demo.onu_story import tell_onus
 from facho.demo.run_rows import (
     acknowledge_older,
+    find_outage_runs,
     nodes_of,
     write_outage,
     write_poller_stats,
@@ -64,12 +66,13 @@ def fill_in_past(
         _date_configuration(story.start)
         for each in olts:
             _fill_in_onus(each, ids[each.name], shape, seed, story, config)
-        nodes = nodes_of(list(ids.values()))
-        write_quotas([node for several in nodes.values() for node in several], story, config)
+        nodes = nodes_of(ids)
+        outage_runs = find_outage_runs(nodes, story)
+        write_quotas(chain.from_iterable(nodes.values()), outage_runs, story, config)
         acknowledge_older(story, ids)
-        write_runs(nodes, story)
-        for outage in story.outages:
-            write_outage(outage, nodes[ids[outage.olt]], story)
+        write_runs(nodes, outage_runs, story)
+        for outage, run in outage_runs.items():
+            write_outage(outage, run, nodes[outage.olt], story)
         write_poller_stats(story, config.pollers)
         SnmpJobHost.objects.filter(olt__in=ids.values(), next_run_at__isnull=False).update(
             next_run_at=database_now()

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count
+from random import Random
 from typing import Any, Final
 
 from django.db.models import Max
@@ -22,8 +22,17 @@ from facho.config import Config
 from facho.core.delay import Why
 from facho.core.quota import is_met, status_of
 from facho.core.reasons import NO_REASON, Reason, encode, to_json
-from facho.demo.runs import HourOfTask, Member, Node, Run, count_hours, lost_in_outage, run_last_day
-from facho.demo.story import OltOutage, Story
+from facho.demo.runs import (
+    HourOfTask,
+    Member,
+    Node,
+    Run,
+    count_hours,
+    outage_run,
+    run_last_day,
+    skipped_in_outage,
+)
+from facho.demo.story import EXECUTIONS, OltOutage, Story
 from facho.engine.coordinate.quota_hours import close_quota_hours
 from facho.engine.events.stream import publish
 from facho.engine.events.types import OltReachable, OltResumed, OltSuspended, OltUnreachable
@@ -39,6 +48,13 @@ _EXECUTION: Final = (
     "error", "worker",
 )  # fmt: skip
 _ATTEMPT: Final = ("execution", "number", "started_at", "ended_at", "error", "worker")
+_STATS: Final = (
+    "timestamp", "total_pollers", "free_pollers", "busy_pollers", "busy_percentage", "queue_size",
+    "is_saturated", "total_tasks_completed", "total_tasks_delayed",
+)  # fmt: skip
+_RUNS_A_MINUTE: Final = 18
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
 _WORKER: Final = "demo (simulated past)"
 # An hour is closed a little after its last run has ended.
 _CLOSED_AFTER: Final = timedelta(seconds=75)
@@ -46,15 +62,15 @@ _ACKNOWLEDGED_AFTER: Final = timedelta(hours=2)
 _ONUS_PER_OLT: Final = 500
 
 
-def nodes_of(olt_ids: Sequence[int]) -> dict[int, list[Node]]:
-    """Return the composite nodes of each OLT."""
-    masters = SnmpJobHost.objects.filter(olt__in=olt_ids, next_run_at__isnull=False)
+def nodes_of(olts: Iterable[str]) -> dict[str, list[Node]]:
+    """Return the composite nodes of each OLT, by its name."""
+    masters = SnmpJobHost.objects.filter(olt__name__in=olts, next_run_at__isnull=False)
     rows = list(masters.select_related("job", "olt").defer("olt__credentials"))
     members = members_of([each.id for each in rows])
-    found: dict[int, list[Node]] = defaultdict(list)
+    found: dict[str, list[Node]] = defaultdict(list)
     for each in rows:
         olt, job = each.olt, each.job
-        found[olt.id].append(
+        found[olt.name].append(
             Node(
                 olt.id,
                 olt.name,
@@ -69,9 +85,26 @@ def nodes_of(olt_ids: Sequence[int]) -> dict[int, list[Node]]:
     return found
 
 
-def write_quotas(nodes: Iterable[Node], story: Story, config: Config) -> None:
+OutageRuns = Mapping[OltOutage, Run]
+
+
+def find_outage_runs(nodes: Mapping[str, Sequence[Node]], story: Story) -> dict[OltOutage, Run]:
+    """Return the execution with which each outage began, by the nodes of each OLT."""
+    found = ((each, outage_run(nodes[each.olt], each, story)) for each in story.outages)
+    return {outage: run for outage, run in found if run is not None}
+
+
+def _failed_first(node: Node, outage_runs: OutageRuns) -> set[datetime]:
+    return {run.slot for run in outage_runs.values() if run.node.id == node.id}
+
+
+def write_quotas(nodes: Iterable[Node], outage_runs: OutageRuns, story: Story, config: Config) -> None:
     """Write the hours of quotas, up to the running one; the engine closes those that were missed."""
-    hours = [each for node in nodes for each in count_hours(node, story, config.time_zone)]
+    hours = [
+        each
+        for node in nodes
+        for each in count_hours(node, story, config.time_zone, _failed_first(node, outage_runs))
+    ]
     missed = [each for each in hours if not is_met(each.required, each.completed, kept=config.quota_kept)]
     starts = {(each.node.olt_id, each.hour.start) for each in missed}
     # An hour is closed as a whole, with the tasks that were met.
@@ -122,10 +155,12 @@ def acknowledge_older(story: Story, olts: Mapping[str, int]) -> None:
             )
 
 
-def write_runs(nodes: Mapping[int, Sequence[Node]], story: Story) -> None:
-    """Write the executions of the last day, their attempts, and the totals of the whole time."""
+def write_runs(nodes: Mapping[str, Sequence[Node]], outage_runs: OutageRuns, story: Story) -> None:
+    """Write the executions of the last day and of outages, their attempts, and the totals of all days."""
     first = (Execution.objects.aggregate(last=Max("id"))["last"] or 0) + 1
-    by_olt = {olt_id: run_last_day(several, story) for olt_id, several in nodes.items()}
+    by_olt = {several[0].olt_id: run_last_day(several, story) for several in nodes.values()}
+    for run in outage_runs.values():
+        by_olt[run.node.olt_id].append(run)
     every = [(olt_id, number, run) for olt_id, runs in by_olt.items() for number, run in enumerate(runs)]
     ordered = sorted(every, key=lambda each: each[2].slot)
     ids = {(olt_id, number): first + place for place, (olt_id, number, _) in enumerate(ordered)}
@@ -264,14 +299,11 @@ def _sums(runs: Sequence[Run]) -> dict[str, float]:
     }
 
 
-def write_outage(outage: OltOutage, nodes: Sequence[Node], story: Story) -> None:
-    """Write the slots that were lost while an OLT did not answer, and what the coordinator reported."""
-    olt_id, why = nodes[0].olt_id, nodes[0].no_answer
+def write_outage(outage: OltOutage, run: Run, nodes: Sequence[Node], story: Story) -> None:
+    """Write the slots that were lost while an OLT did not answer, and what was reported of it."""
+    olt_id, why = run.node.olt_id, run.node.no_answer
     for node in nodes:
-        slots = lost_in_outage(node, outage, story)
-        failed = [each for each in slots[:1] if each <= outage.suspended_at]
-        execution = [_failed_execution(node, slot, outage) for slot in failed]
-        if skipped := slots[len(failed) :]:
+        if skipped := skipped_in_outage(node, outage, story, {run.slot} if node is run.node else set()):
             SkippedSlots.objects.create(
                 node_id=node.id,
                 olt_id=olt_id,
@@ -280,74 +312,24 @@ def write_outage(outage: OltOutage, nodes: Sequence[Node], story: Story) -> None
                 count=len(skipped),
                 why=Why.SUSPENDED.value,
                 detail=why,
-                execution=execution[0] if execution else None,
             )
-    publish(OltUnreachable(olt_id=olt_id, failures=1, reason=why), outage.since + timedelta(seconds=70))
-    publish(OltSuspended(olt_id=olt_id, reason=why), outage.suspended_at)
+    publish(OltUnreachable(olt_id=olt_id, failures=1, reason=why), run.attempts[0][1])
+    publish(OltSuspended(olt_id=olt_id, reason=why), run.ended_at)
     publish(OltResumed(olt_id=olt_id), outage.until)
     publish(OltReachable(olt_id=olt_id, failures=0, since=outage.since), outage.until)
 
 
-def _failed_execution(node: Node, slot: datetime, outage: OltOutage) -> Execution:
-    began = slot + timedelta(milliseconds=400)
-    failed = Execution.objects.create(
-        node_id=node.id,
-        olt_id=node.olt_id,
-        state=State.FAILED,
-        trigger=Trigger.SCHEDULE,
-        slot=slot,
-        not_before=slot,
-        priority=node.priority,
-        queued_at=slot,
-        started_at=began,
-        ended_at=outage.suspended_at,
-        delay_ms=400,
-        attempt=1,
-        load={
-            "requests": 3,
-            "timeouts": 3,
-            "varbinds": 0,
-            "bytes_sent": 180,
-            "bytes_received": 0,
-            "seconds": 9.0,
-        },
-        owes=[[member.node_id, member.task_type, node.interval_s] for member in node.members],
-        error=node.no_answer,
-        worker=_WORKER,
-    )
-    Attempt.objects.create(
-        execution=failed, number=1, started_at=began, ended_at=outage.suspended_at, error=node.no_answer,
-        worker=_WORKER,
-    )  # fmt: skip
-    return failed
-
-
 def write_poller_stats(story: Story, pollers: int) -> None:
-    """Write how busy the pollers were: in each hour, and every five minutes of the last day."""
-    day = story.now - timedelta(days=1)
-    moments = [story.now - number * timedelta(minutes=5) for number in range(1, 288)]
-    hours = int((day - story.start) / timedelta(hours=1))
-    moments += [day - number * timedelta(hours=1) for number in range(max(0, hours))]
-    completed = count(2900, 186)
+    """Write how busy the pollers were: in each hour, and in each minute of the last day."""
+    random = Random("pollers")
+    day = max(story.start, story.now - EXECUTIONS)
+    moments = [day - number * _HOUR for number in range(1, int((day - story.start) / _HOUR))]
+    minutes = int((story.now - day) / _MINUTE)
+    moments += [story.now - number * _MINUTE for number in range(1, minutes)]
     rows = []
-    for number, moment in enumerate(sorted(each for each in moments if each > story.start)):
-        busy = (number * 7) % 3
-        done = next(completed)
-        rows.append(
-            (
-                moment,
-                pollers,
-                pollers - busy,
-                busy,
-                8.0 + (number * 37) % 90 / 10,
-                busy // 2,
-                False,
-                done,
-                done // 9,
-            )
-        )
-    names = (
-        "timestamp", "total_pollers", "free_pollers", "busy_pollers", "busy_percentage", "queue_size",
-        "is_saturated", "total_tasks_completed", "total_tasks_delayed",
-    )  # fmt: skip
-    sql.insert_rows(PollerStats, names, rows)
+    for moment in sorted(moments):
+        busy, percentage = random.randrange(3), random.uniform(4.0, 8.0)
+        done = round((moment - story.start) / _MINUTE * _RUNS_A_MINUTE)
+        numbers = (pollers, pollers - busy, busy, percentage, busy // 2, False, done, done // 12)
+        rows.append((moment, *numbers))
+    sql.insert_rows(PollerStats, _STATS, rows)

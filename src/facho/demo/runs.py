@@ -45,7 +45,7 @@ class Node:
     @property
     def no_answer(self) -> Reason:
         why = Reason.of("off_or_other_community")
-        return Reason.of("no_answer", olt=self.address, sent=3, seconds=_TIMEOUT_S, why=why)
+        return Reason.of("no_answer", olt=self.address, sent=3, seconds=3 * _TIMEOUT_S, why=why)
 
     @property
     def interval(self) -> timedelta:
@@ -84,6 +84,7 @@ _SLOWER: Final = {"demo-huawei-slow": 9.0}
 _LOSS: Final = {"demo-zte-flaky": 0.03}
 _FAILING: Final = {"demo-zte-flaky": 0.015, "demo-huawei-slow": 0.001}
 _SELDOM: Final = 0.0003
+_HOUR: Final = timedelta(hours=1)
 _TIMEOUT_S: Final = 3.0
 _MOST_TIMEOUTS: Final = 6
 # Retries of a node must end before its next slot.
@@ -152,14 +153,21 @@ def failed_slots(node: Node, story: Story) -> list[datetime]:
         return []
     random = Random(f"failed {node.olt} {node.members[0].job}")
     share = _FAILING.get(node.olt, _SELDOM)
-    slots = node.slots(story.start, story.now - node.interval)
+    # At most one in an hour, and none in the first and the last one: no quota is missed for that.
+    hours = range(1, int((story.now - story.start) / _HOUR) - 1)
+    per_hour = _HOUR / node.interval
+    chosen = random.sample(hours, min(len(hours), round(share * per_hour * len(hours))))
+    slots = (story.now - hour * _HOUR - node.interval * random.randrange(int(per_hour)) for hour in chosen)
     outages = story.outages_of(node.olt)
-    found = random.sample(slots, min(len(slots), round(share * len(slots))))
-    return sorted(each for each in found if not any(outage.covers(each) for outage in outages))
+    far = [(outage.since - _HOUR, outage.until + _HOUR) for outage in outages]
+    return sorted(each for each in slots if not any(since < each < until for since, until in far))
 
 
-def count_hours(node: Node, story: Story, zone: tzinfo) -> Iterator[HourOfTask]:
-    """Yield the hours of each task of a node, up to the running one."""
+def count_hours(node: Node, story: Story, zone: tzinfo, failed_first: set[datetime]) -> Iterator[HourOfTask]:
+    """Yield the hours of each task of a node, up to the running one.
+
+    `failed_first` are its slots with which an outage began.
+    """
     first = story.now - int((story.now - story.start) / node.interval) * node.interval
     failed = _by_hour(failed_slots(node, story), zone)
     outages = {hour_of(each.since, zone): each for each in story.outages_of(node.olt)}
@@ -172,7 +180,7 @@ def count_hours(node: Node, story: Story, zone: tzinfo) -> Iterator[HourOfTask]:
                 lose_slots(FAILED, node.no_answer, each, node.interval_s) for each in failed.get(hour, ())
             ]
             if outage := outages.get(hour):
-                lost += _lose_in_outage(node, outage, story)
+                lost += _lose_in_outage(node, outage, story, failed_first)
             if not required:
                 continue
             of_master = sum(each.count for each in lost if each.why == FAILED) if not number else 0
@@ -197,19 +205,35 @@ def _by_hour(slots: Sequence[datetime], zone: tzinfo) -> dict[Hour, list[datetim
     return found
 
 
-def lost_in_outage(node: Node, outage: OltOutage, story: Story) -> list[datetime]:
+def outage_run(nodes: Sequence[Node], outage: OltOutage, story: Story) -> Run | None:
+    """Return the execution that found the OLT silent; after it, the OLT was suspended."""
+    slots = [
+        (slots[0], -node.priority, node.id, node) for node in nodes if (slots := _lost(node, outage, story))
+    ]
+    if not slots:
+        return None
+    slot, _priority, _id, node = min(slots, key=lambda each: each[:3])
+    return _failed_run(node, slot, slot + timedelta(milliseconds=400), timedelta(seconds=node.retry_delay_s))
+
+
+def skipped_in_outage(
+    node: Node, outage: OltOutage, story: Story, failed_first: set[datetime]
+) -> list[datetime]:
+    return [each for each in _lost(node, outage, story) if each not in failed_first]
+
+
+def _lost(node: Node, outage: OltOutage, story: Story) -> list[datetime]:
     return [each for each in node.slots(story.start, story.now) if outage.covers(each)]
 
 
-def _lose_in_outage(node: Node, outage: OltOutage, story: Story) -> list[LostSlots]:
-    """The first slot fails, if the OLT is not suspended by then; the others are skipped."""
-    slots = lost_in_outage(node, outage, story)
-    failed = [each for each in slots[:1] if each <= outage.suspended_at]
-    skipped = slots[len(failed) :]
-    found = [lose_slots(FAILED, node.no_answer, each, node.interval_s) for each in failed]
-    if skipped:
-        found.append(lose_slots(Why.SUSPENDED, NO_REASON, skipped[0], node.interval_s, len(skipped)))
-    return found
+def _lose_in_outage(
+    node: Node, outage: OltOutage, story: Story, failed_first: set[datetime]
+) -> Iterator[LostSlots]:
+    for each in _lost(node, outage, story):
+        if each in failed_first:
+            yield lose_slots(FAILED, node.no_answer, each, node.interval_s)
+    if skipped := skipped_in_outage(node, outage, story, failed_first):
+        yield lose_slots(Why.SUSPENDED, NO_REASON, skipped[0], node.interval_s, len(skipped))
 
 
 def _seconds(olt: str, job: str, random: Random) -> float:
@@ -256,7 +280,8 @@ def _seconds_of(run: Run) -> float:
 
 def _run(node: Node, slot: datetime, start: datetime, random: Random, *, failed: bool) -> Run:
     if failed:
-        return _failed_run(node, slot, start)
+        # The last attempt ends before the next slot.
+        return _failed_run(node, slot, start, timedelta(seconds=(node.interval_s - 60) // node.max_attempts))
     parts = tuple(_part(node.olt, member, random) for member in node.members)
     # What is not spent on SNMP: the work is built, and the results are stored.
     seconds = sum(part.seconds for part in parts) + random.uniform(0.02, 0.09)
@@ -280,9 +305,8 @@ def _part(olt: str, member: Member, random: Random) -> PartRun:
     )
 
 
-def _failed_run(node: Node, slot: datetime, start: datetime) -> Run:
+def _failed_run(node: Node, slot: datetime, start: datetime, wait: timedelta) -> Run:
     tried = timedelta(seconds=_TIMEOUT_S * 3)
-    wait = timedelta(seconds=min(node.retry_delay_s, (node.interval_s - 60) // node.max_attempts))
     begins = [start + number * (wait + tried) for number in range(node.max_attempts)]
     attempts = tuple((begin, begin + tried) for begin in begins)
     first, *others = node.members

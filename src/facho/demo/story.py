@@ -19,8 +19,8 @@ FLAPPING: Final = timedelta(minutes=30)
 LOGGED: Final = timedelta(days=6, hours=12)
 
 _HOUR: Final = timedelta(hours=1)
-# An OLT that is silent is suspended after three attempts.
-_SUSPENDED_AFTER: Final = timedelta(minutes=5)
+# An OLT that is silent is suspended after three attempts, two minutes apart.
+_SUSPENDED_AFTER: Final = timedelta(minutes=6)
 
 
 @dataclass(frozen=True, slots=True)
