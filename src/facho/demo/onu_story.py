@@ -78,13 +78,13 @@ def tell_onus(model: OltModel, olt: str, story: Story, limits: Limits) -> OnuSto
     offline: dict[int, list[Offline]] = {}
     for row in range(model.shape.onus):
         times = _flaps(model, row, story) if row in flapping else _usual_times(model, row, story)
-        seen = [_observe(each, olt, story) for each in times if each.since > first_seen[row].timestamp()]
+        seen = [_observe(each, olt, story) for each in times if _is_known(each, first_seen[row])]
         if kept := [each for each in seen if each is not None]:
             offline[row] = kept
     cut = {each: _cut_port(model, each, offline, first_seen, story) for each in story.cuts_of(olt)}
     events = [
         *(Event(row, at, "new") for row, at in enumerate(first_seen)),
-        *(event for row, times in offline.items() for event in _state_events(row, times)),
+        *(event for row, times in offline.items() for event in _state_events(row, times, first_seen[row])),
     ]
     judged: dict[int, Judged] = {}
     for row in _near_limits(model, limits, flapping):
@@ -147,6 +147,10 @@ def _usual_times(model: OltModel, row: int, story: Story) -> Iterator[Offline]:
         yield Offline(state.last_down, state.last_up if state.online else None, CAUSES[state.cause])
 
 
+def _is_known(times: Offline, first_seen: datetime) -> bool:
+    return times.until is None or times.since > first_seen.timestamp()
+
+
 def _observe(times: Offline, olt: str, story: Story) -> Offline | None:
     """Return what collections saw: nothing while the OLT did not answer."""
     since, until = times.since, times.until
@@ -176,9 +180,11 @@ def _cut_port(
     return affected
 
 
-def _state_events(row: int, times: Sequence[Offline]) -> Iterator[Event]:
+def _state_events(row: int, times: Sequence[Offline], first_seen: datetime) -> Iterator[Event]:
+    """Yield its changes. One that was offline when it was found has not changed."""
     for each in times:
-        yield Event(row, _moment(each.since), "offline", each.cause)
+        if each.since > first_seen.timestamp():
+            yield Event(row, _moment(each.since), "offline", each.cause)
         if each.until is not None:
             yield Event(row, _moment(each.until), "online")
 
