@@ -141,22 +141,22 @@ def fill_in_past_once(fleet: FleetProcess, config: Config, past: timedelta = PAS
     # They answer at once and move as later: nothing of the first collection is lost.
     fleet.set_scenario(Scenario().but(**_MOTION))
     olts = [PastOlt(olt.name, number, _scenario(olt).motion) for number, olt in enumerate(OLTS)]
-    _collect_once(config)
+    _collect_once([olt.name for olt in OLTS], config)
     settings = fleet.config
     fill_in_past(olts, Shape(settings.onus, settings.onus_per_port), settings.seed, config, past)
     typer.echo(f"A simulated month is there after {time.monotonic() - started:.1f} s")
     return True
 
 
-def _collect_once(config: Config) -> None:
-    """Collect everything from each OLT, by the engine's code, so that its ONUs are known."""
+def _collect_once(names: Sequence[str], config: Config) -> None:
+    """Collect everything from these OLTs, by the engine's code, so that their ONUs are known."""
     from facho.cli.manual_execution import manual_runtime, wait_for_turn
     from facho.engine.commands.runs import collect_all
     from facho.engine.schedule.runner import run_execution
 
     with manual_runtime(config) as runtime:
-        for olt in OLTS:
-            execution = collect_all(olt.name, database_now())
+        for name in names:
+            execution = collect_all(name, database_now())
             wait_for_turn(execution, config, threading.Event())
             run_execution(execution, runtime)
 
