@@ -108,7 +108,7 @@ def _run(config: Config, address: str, stopping: threading.Event, seconds: float
         with FleetProcess(fleet_config()) as fleet:
             _prepare(fleet.addresses)
             if past:
-                fill_in_past_once(fleet, config)
+                fill_in_past_once(fleet, config, stopping)
             set_scenarios(fleet)
             with _stopping_after(stopping, seconds), _reporting_onus(stopping):
                 run_engine_and_web(config, {"FACHO_WEB_ADDRESS": address}, stopping)
@@ -129,10 +129,12 @@ def _scenario(olt: DemoOlt) -> Scenario:
     return PRESETS[olt.scenario].scenario.but(**_MOTION)
 
 
-def fill_in_past_once(fleet: FleetProcess, config: Config, past: timedelta = PAST) -> bool:
+def fill_in_past_once(
+    fleet: FleetProcess, config: Config, stopping: threading.Event, past: timedelta = PAST
+) -> bool:
     """Fill in the past before the first start; return False on a later one, or beside other data."""
     from facho.apps.hosts.models import Olt
-    from facho.demo.past import PastOlt, fill_in_past, has_no_past
+    from facho.demo.past import PastOlt, Stopped, fill_in_past, has_no_past
 
     if not has_no_past() or Olt.objects.exclude(name__in=[olt.name for olt in OLTS]).exists():
         return False
@@ -141,14 +143,18 @@ def fill_in_past_once(fleet: FleetProcess, config: Config, past: timedelta = PAS
     # They answer at once and move as later: nothing of the first collection is lost.
     fleet.set_scenario(Scenario().but(**_MOTION))
     olts = [PastOlt(olt.name, number, _scenario(olt).motion) for number, olt in enumerate(OLTS)]
-    _collect_once([olt.name for olt in OLTS], config)
+    _collect_once([olt.name for olt in OLTS], config, stopping)
     settings = fleet.config
-    fill_in_past(olts, Shape(settings.onus, settings.onus_per_port), settings.seed, config, past)
+    shape = Shape(settings.onus, settings.onus_per_port)
+    try:
+        fill_in_past(olts, shape, settings.seed, config, stopping, past)
+    except Stopped:
+        return False
     typer.echo(f"A simulated month is there after {time.monotonic() - started:.1f} s")
     return True
 
 
-def _collect_once(names: Sequence[str], config: Config) -> None:
+def _collect_once(names: Sequence[str], config: Config, stopping: threading.Event) -> None:
     """Collect everything from these OLTs, by the engine's code, so that their ONUs are known."""
     from facho.cli.manual_execution import manual_runtime, wait_for_turn
     from facho.engine.commands.runs import collect_all
@@ -157,7 +163,7 @@ def _collect_once(names: Sequence[str], config: Config) -> None:
     with manual_runtime(config) as runtime:
         for name in names:
             execution = collect_all(name, database_now())
-            wait_for_turn(execution, config, threading.Event())
+            wait_for_turn(execution, config, stopping)
             run_execution(execution, runtime)
 
 

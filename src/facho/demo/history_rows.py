@@ -11,17 +11,17 @@ from facho.apps.db import sql
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, PortOutage
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.history.models import Subject
-from facho.apps.history.store import insert_past_frames, make_frame
+from facho.apps.history.store import FrameRow, insert_past_frames, make_frame
 from facho.apps.hosts.models import Olt
 from facho.core.outage import cause_of
-from facho.demo.onu_story import CAUSES, OnuStory
+from facho.demo.onu_story import CAUSES, Event, OnuStory
 from facho.demo.readings import PortOptics, moments_of, read_onus, read_ports, whole_hours
 from facho.demo.story import LOGGED, PortCut, Story
 from facho.engine.events.stream import publish
 from facho.engine.events.types import PortOutageEnded, PortOutageStarted
 from facho.sim.model import Motion, OltModel
 
-_EVENT: Final = ("olt", "onu", "kind", "at", "serial", "place", "cause")
+_EVENT: Final = ("olt", "onu", "kind", "at", "serial", "place", "cause", "before")
 
 
 def onus_by_row(olt_id: int) -> list[Onu]:
@@ -38,28 +38,43 @@ def write_onus(olt: Olt, onus: Sequence[Onu], told: OnuStory, story: Story) -> N
     sql.update_rows(Onu, ("optical_state", "rx_usual_dbm"), judged)
     flagged = [onus[row].id for row, each in told.judged.items() if each.usual_dbm is not None]
     Onu.objects.filter(id__in=flagged).update(rx_usual_of="onu_rx_dbm")
-    _write_events(olt.id, onus, told)
+    _write_events(olt, onus, told, story)
     for cut, rows in told.cut.items():
         if rows:
             _write_cut(olt.id, [onus[row] for row in rows], cut, story)
 
 
-def _write_events(olt_id: int, onus: Sequence[Onu], told: OnuStory) -> None:
+def _write_events(olt: Olt, onus: Sequence[Onu], told: OnuStory, story: Story) -> None:
     # Those of the first collection tell of the moment at which the demo began.
-    OnuEvent.objects.filter(olt=olt_id).exclude(kind=EventKind.UNPROVISIONED).delete()
-    places = [interface_of(onu) for onu in onus]
-    rows = [
-        (olt_id, onus[row].id, kind, at, onus[row].serial or onus[row].mac, places[row], cause)
-        for row, at, kind, cause in told.events
+    OnuEvent.objects.filter(olt=olt).exclude(kind=EventKind.UNPROVISIONED).delete()
+    moved = {each.row: each for each in story.moves_of(olt.name)}
+    events = [
+        *told.events,
+        *(Event(row, each.at, EventKind.MOVED) for row, each in moved.items() if row < len(onus)),
     ]
+    rows = []
+    for row, at, kind, cause in sorted(events, key=lambda each: each.at):
+        onu, before = onus[row], _place_before(onus, row) if row in moved else ""
+        earlier = row in moved and at < moved[row].at
+        place = before if earlier else interface_of(onu)
+        came_from = before if kind == EventKind.MOVED else ""
+        rows.append((olt.id, onu.id, kind, at, onu.serial or onu.mac, place, cause, came_from))
     sql.insert_rows(OnuEvent, _EVENT, rows)
+
+
+def _place_before(onus: Sequence[Onu], row: int) -> str:
+    """Return where an ONU was that moved: after the last ONU of the last port."""
+    return f"{_port_of(onus[-1])}:{(onus[-1].onu_id or 0) + 1 + row % 7}"
+
+
+def _port_of(onu: Onu) -> str:
+    return interface_of(onu).partition(":")[0]
 
 
 def _write_cut(olt_id: int, onus: Sequence[Onu], cut: PortCut, story: Story) -> None:
     first = onus[0]
-    port = first.slot, first.port
-    place = interface_of(first).partition(":")[0]
-    known = Onu.objects.filter(olt=olt_id, slot=port[0], port=port[1]).count()
+    place = _port_of(first)
+    known = Onu.objects.filter(olt=olt_id, slot=first.slot, port=first.port).count()
     cause = CAUSES[cut.cause]
     outage = PortOutage.objects.create(
         olt_id=olt_id,
@@ -100,7 +115,18 @@ def write_charts(
         for at, numbers in read_ports(model, optics, whole_hours(moments), story.now)
         for frame in make_frame(olt.id, at, Subject.PORT, [port.id for port in ports], numbers)
     ]
-    insert_past_frames(frames, story.now)
+    _insert_frames(olt, onus, frames, story)
+
+
+def _insert_frames(olt: Olt, onus: Sequence[Onu], frames: Sequence[FrameRow], story: Story) -> None:
+    """Store the numbers of each hour at the port on which each ONU was."""
+    moves = [each for each in story.moves_of(olt.name) if each.row < len(onus)]
+    since = story.start
+    for move in moves:
+        elsewhere = {onus[move.row].id: _port_of(onus[-1])}
+        insert_past_frames([each for each in frames if each[2] < move.at], story.now, elsewhere)
+        since = move.at
+    insert_past_frames([each for each in frames if each[2] >= since], story.now)
 
 
 def date_chassis(olt: Olt, at: datetime) -> None:

@@ -6,6 +6,7 @@ start makes it anew.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -54,10 +55,22 @@ def has_no_past() -> bool:
     return not steps.exists() and not HistoryHour.objects.exists()
 
 
+class Stopped(Exception):
+    """Somebody ended the demo while its past was filled in: nothing of it is stored."""
+
+
 def fill_in_past(
-    olts: Sequence[PastOlt], shape: Shape, seed: int, config: Config, past: timedelta = PAST
+    olts: Sequence[PastOlt],
+    shape: Shape,
+    seed: int,
+    config: Config,
+    stopping: threading.Event,
+    past: timedelta = PAST,
 ) -> Story:
-    """Write what happened before. All OLTs were collected from once, so that their ONUs are known."""
+    """Write what happened before. All OLTs were collected from once, so that their ONUs are known.
+
+    Raises Stopped when `stopping` is set meanwhile.
+    """
     log_writer.flush()
     story = make_story(database_now(), past)
     with sql.write_transaction():
@@ -65,11 +78,13 @@ def fill_in_past(
         ids = dict(Olt.objects.filter(name__in=[each.name for each in olts]).values_list("name", "id"))
         _date_configuration(story.start)
         for each in olts:
+            if stopping.is_set():
+                raise Stopped
             _fill_in_onus(each, ids[each.name], shape, seed, story, config)
         nodes = nodes_of(ids)
         outage_runs = find_outage_runs(nodes, story)
         write_quotas(chain.from_iterable(nodes.values()), outage_runs, story, config)
-        acknowledge_older(story, ids)
+        acknowledge_older(story, ids, config)
         write_runs(nodes, outage_runs, story)
         for outage, run in outage_runs.items():
             write_outage(outage, run, nodes[outage.olt], story)

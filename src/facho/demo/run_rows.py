@@ -10,6 +10,8 @@ from random import Random
 from typing import Any, Final
 
 from django.db.models import Max
+from django.utils import translation
+from django.utils.translation import gettext
 
 from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
@@ -143,15 +145,17 @@ def _tracker(each: HourOfTask, story: Story, *, is_open: bool) -> tuple[Any, ...
     )
 
 
-def acknowledge_older(story: Story, olts: Mapping[str, int]) -> None:
-    """Acknowledge the violations of the outages that somebody has looked into."""
+def acknowledge_older(story: Story, olts: Mapping[str, int], config: Config) -> None:
+    """Acknowledge the violations of the outages that somebody has looked into, in the operator's language."""
+    with translation.override(config.language):
+        note = gettext("the switch of the site was replaced")
     for outage in story.outages:
-        if outage.note:
+        if outage.is_seen:
             violations = QuotaViolation.objects.filter(olt=olts[outage.olt], period_start__lte=outage.since)
             violations.filter(period_end__gt=outage.since).update(
                 acknowledged_at=outage.until + _ACKNOWLEDGED_AFTER,
                 acknowledged_by="admin",
-                acknowledged_note=outage.note,
+                acknowledged_note=note,
             )
 
 

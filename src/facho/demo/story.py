@@ -30,8 +30,8 @@ class OltOutage:
     olt: str
     since: datetime
     until: datetime
-    # What somebody wrote who acknowledged the violation of its quotas; empty while nobody has.
-    note: str = ""
+    # Somebody has looked into it and acknowledged the violation of its quotas.
+    is_seen: bool = False
 
     @property
     def suspended_at(self) -> datetime:
@@ -53,14 +53,28 @@ class PortCut:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """An ONU, by its row in the simulator, that came to its port from the last one of its OLT."""
+
+    olt: str
+    row: int
+    # At a whole hour, so that each hour of its chart is at one port.
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     start: datetime
     now: datetime
     outages: tuple[OltOutage, ...]
     cuts: tuple[PortCut, ...]
+    moves: tuple[Move, ...]
 
     def outages_of(self, olt: str) -> list[OltOutage]:
         return [each for each in self.outages if each.olt == olt]
+
+    def moves_of(self, olt: str) -> list[Move]:
+        return [each for each in self.moves if each.olt == olt]
 
     def cuts_of(self, olt: str) -> list[PortCut]:
         return [each for each in self.cuts if each.olt == olt]
@@ -71,7 +85,8 @@ def make_story(now: datetime, past: timedelta = PAST) -> Story:
     start = now - past
     outages = tuple(each for each in _outages(now) if each.since > start + _HOUR)
     cuts = tuple(each for each in _cuts(now) if each.since > start + _HOUR)
-    return Story(start, now, outages, cuts)
+    moves = tuple(each for each in _moves(now) if each.at > start + _HOUR)
+    return Story(start, now, outages, cuts, moves)
 
 
 def _outages(now: datetime) -> Iterator[OltOutage]:
@@ -79,8 +94,7 @@ def _outages(now: datetime) -> Iterator[OltOutage]:
     since = _whole_hour(now - timedelta(hours=53)) + timedelta(minutes=9)
     yield OltOutage("demo-fiberhome-1", since, since + timedelta(minutes=41))
     since = _whole_hour(now - timedelta(days=6, hours=3)) + timedelta(minutes=14)
-    note = "switch of the site replaced"
-    yield OltOutage("demo-nokia-1", since, since + timedelta(minutes=38), note)
+    yield OltOutage("demo-nokia-1", since, since + timedelta(minutes=38), is_seen=True)
 
 
 def _cuts(now: datetime) -> Iterator[PortCut]:
@@ -88,6 +102,11 @@ def _cuts(now: datetime) -> Iterator[PortCut]:
     yield PortCut("demo-huawei-1", 2, Cause.LOS, since, since + timedelta(minutes=112))
     since = now - timedelta(days=9, hours=2, minutes=41)
     yield PortCut("demo-nokia-1", 4, Cause.DYING_GASP, since, since + timedelta(minutes=47))
+
+
+def _moves(now: datetime) -> Iterator[Move]:
+    yield Move("demo-huawei-1", 29, _whole_hour(now - timedelta(days=12)))
+    yield Move("demo-zte-flaky", 83, _whole_hour(now - timedelta(days=3)))
 
 
 def _whole_hour(moment: datetime) -> datetime:

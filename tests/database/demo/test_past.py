@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
+from threading import Event
 
 import pytest
 from django.contrib.auth.models import User
@@ -37,6 +39,7 @@ pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 ONUS = 150
 DAYS = 8
 CONFIG = Config()
+NOT_STOPPING = Event()
 
 
 @pytest.fixture
@@ -56,7 +59,7 @@ def past(fleet: FleetProcess) -> FleetProcess:
     sync_profiles(builtin())
     demo._prepare(fleet.addresses)
     assert has_no_past()
-    assert demo.fill_in_past_once(fleet, CONFIG, timedelta(days=DAYS))
+    assert demo.fill_in_past_once(fleet, CONFIG, NOT_STOPPING, timedelta(days=DAYS))
     return fleet
 
 
@@ -120,6 +123,27 @@ def test_charts_reach_from_the_first_day_until_now(past: FleetProcess) -> None:
     assert len(sent.times) > 24 * 2
 
 
+def test_an_onu_that_moved_has_its_chart_from_both_ports(past: FleetProcess) -> None:
+    now = database_now()
+    moved = OnuEvent.objects.get(kind=EventKind.MOVED)
+    assert moved.onu is not None
+    assert moved.place != moved.before
+    found = onu_series(moved.onu, ["onu_rx_dbm"], now - timedelta(days=DAYS), now).moments()
+    gaps = [later - earlier for earlier, later in pairwise(found)]
+    assert found[0] < moved.at < found[-1]
+    assert max(gaps) < timedelta(hours=2, minutes=1)
+    assert HistoryHour.objects.filter(place=moved.before.partition(":")[0], hour__lt=moved.at).exists()
+
+
+def test_a_demo_that_is_ended_meanwhile_has_no_past_yet(fleet: FleetProcess) -> None:
+    sync_profiles(builtin())
+    demo._prepare(fleet.addresses)
+    stopping = Event()
+    stopping.set()
+    assert not demo.fill_in_past_once(fleet, CONFIG, stopping, timedelta(days=DAYS))
+    assert has_no_past()
+
+
 def test_pages_have_something_to_show(past: FleetProcess) -> None:
     client = Client(headers={"accept-language": "en"})
     client.force_login(User.objects.create_superuser("admin"))
@@ -150,7 +174,7 @@ def test_pages_have_something_to_show(past: FleetProcess) -> None:
 def test_a_second_start_adds_nothing(past: FleetProcess) -> None:
     before = _counted()
     demo._prepare(past.addresses)
-    assert not demo.fill_in_past_once(past, CONFIG, timedelta(days=DAYS))
+    assert not demo.fill_in_past_once(past, CONFIG, NOT_STOPPING, timedelta(days=DAYS))
     assert _counted() == before
 
 
@@ -162,7 +186,7 @@ def test_an_installation_with_olts_of_its_own_gets_no_past(fleet: FleetProcess) 
     sync_profiles(builtin())
     add_olt(NewOlt("mine", "127.0.0.1", 1161, brand="zte"))
     demo._prepare(fleet.addresses)
-    assert not demo.fill_in_past_once(fleet, CONFIG, timedelta(days=DAYS))
+    assert not demo.fill_in_past_once(fleet, CONFIG, NOT_STOPPING, timedelta(days=DAYS))
     assert not HistoryHour.objects.exists()
 
 
@@ -170,7 +194,7 @@ def test_an_engine_that_ran_without_a_past_gets_none_later(fleet: FleetProcess) 
     sync_profiles(builtin())
     demo._prepare(fleet.addresses)
     coordinator_step(database_now(), CONFIG)
-    assert not demo.fill_in_past_once(fleet, CONFIG, timedelta(days=DAYS))
+    assert not demo.fill_in_past_once(fleet, CONFIG, NOT_STOPPING, timedelta(days=DAYS))
 
 
 def test_a_past_that_was_interrupted_is_made_anew(
@@ -181,10 +205,10 @@ def test_a_past_that_was_interrupted_is_made_anew(
     with monkeypatch.context() as patch:
         patch.setattr("facho.demo.past.write_poller_stats", _interrupt)
         with pytest.raises(KeyboardInterrupt):
-            demo.fill_in_past_once(fleet, CONFIG, timedelta(days=DAYS))
+            demo.fill_in_past_once(fleet, CONFIG, NOT_STOPPING, timedelta(days=DAYS))
     assert has_no_past()
     assert not QuotaViolation.objects.exists()
-    assert demo.fill_in_past_once(fleet, CONFIG, timedelta(days=DAYS))
+    assert demo.fill_in_past_once(fleet, CONFIG, NOT_STOPPING, timedelta(days=DAYS))
     assert Onu.objects.count() == 6 * ONUS
     assert QuotaViolation.objects.count() == 2
 
@@ -199,7 +223,7 @@ def test_the_next_collection_goes_on_from_it(past: FleetProcess) -> None:
     before = OnuEvent.objects.order_by("-id").values_list("id", flat=True)[0]
     steady = "demo-huawei-1"
     node = SnmpJobHost.objects.get(job__name="state", olt__name=steady)
-    demo._collect_once([steady], CONFIG)
+    demo._collect_once([steady], CONFIG, NOT_STOPPING)
     new = OnuEvent.objects.filter(id__gt=before, olt=node.olt_id)
     assert set(new.values_list("kind", flat=True)) <= {EventKind.WEAK, EventKind.RECOVERED}
     assert new.count() <= 3

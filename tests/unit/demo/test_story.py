@@ -8,7 +8,8 @@ NOW = datetime(2026, 11, 18, 19, 31, 7, tzinfo=UTC)
 def test_all_of_it_lies_in_the_past_and_is_over() -> None:
     story = make_story(NOW)
     assert story.start == NOW - PAST
-    times = [(each.since, each.until) for each in (*story.outages, *story.cuts)]
+    times = [(each.since, each.until) for each in story.outages]
+    times += [(each.since, each.until) for each in story.cuts]
     assert len(times) == 4
     assert all(story.start < since < until < NOW for since, until in times)
 

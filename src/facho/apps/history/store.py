@@ -80,16 +80,21 @@ _APPEND_ON_SERVER: Final = (
 )
 
 
-def insert_past_frames(rows: Sequence[FrameRow], now: datetime) -> None:
+def insert_past_frames(
+    rows: Sequence[FrameRow], now: datetime, elsewhere: Mapping[int, str] | None = None
+) -> None:
     """Store collections of one OLT that were not stored when they were made, in the caller's transaction.
 
-    Hours that are over are stored closed at once. None of them may have any numbers yet.
+    Hours that are over are stored closed at once. None of them may have any numbers yet. `elsewhere` are the
+    ONUs that were not at the ports where they are now, and their ports.
     """
     over = [row for row in rows if row[2] < hour_of(now)]
     insert_frames([row for row in rows if row[2] >= hour_of(now)])
     ordered = sorted(over, key=lambda row: (row[0], row[1], row[2]))
     for (olt_id, subject), of_subject in groupby(ordered, key=lambda row: (row[0], row[1])):
         places = _places(olt_id, subject)
+        if elsewhere and subject == Subject.ONU:
+            places = Places({**places, **elsewhere})
         closed = [
             (olt_id, subject, place, sql.db_time(hour), data)
             for hour, frames in groupby(of_subject, key=lambda row: hour_of(row[2]))
