@@ -99,7 +99,7 @@ def demo(
     with system(by_person=False) as config:
         refuse_with_broker(config)
         sync_with_profiles()
-        _print_welcome(host, port)
+        _print_welcome()
         _run(config, f"{host}:{port}", stopping, seconds, past=past)
 
 
@@ -110,6 +110,7 @@ def _run(config: Config, address: str, stopping: threading.Event, seconds: float
             if past:
                 fill_in_past_once(fleet, config, stopping)
             set_scenarios(fleet)
+            typer.echo(f"Look at them at http://{address}/  (Ctrl-C ends it)")
             with _stopping_after(stopping, seconds), _reporting_onus(stopping):
                 run_engine_and_web(config, {"FACHO_WEB_ADDRESS": address}, stopping)
     except FleetError as error:
@@ -138,7 +139,7 @@ def fill_in_past_once(
 
     if not has_no_past() or Olt.objects.exclude(name__in=[olt.name for olt in OLTS]).exists():
         return False
-    typer.echo("Filling in the month before: charts, events, outages and quotas ...")
+    typer.echo("Filling in a simulated month before today: charts, events, outages, quotas ...")
     started = time.monotonic()
     # They answer at once and move as later: nothing of the first collection is lost.
     fleet.set_scenario(Scenario().but(**_MOTION))
@@ -150,7 +151,7 @@ def fill_in_past_once(
         fill_in_past(olts, shape, settings.seed, config, stopping, past)
     except Stopped:
         return False
-    typer.echo(f"A simulated month is there after {time.monotonic() - started:.1f} s")
+    typer.echo(f"It took {time.monotonic() - started:.1f} s")
     return True
 
 
@@ -167,14 +168,13 @@ def _collect_once(names: Sequence[str], config: Config, stopping: threading.Even
             run_execution(execution, runtime)
 
 
-def _print_welcome(host: str, port: int) -> None:
+def _print_welcome() -> None:
     from facho.engine.commands.setup import create_administrator
 
     password = create_administrator("admin")
     if password is not None:
         typer.echo(f"Administrator: admin, password: {password}  (it is not shown again)")
     typer.echo("Six simulated OLTs of four vendors, 3,000 ONUs.")
-    typer.echo(f"Look at them at http://{host}:{port}/  (Ctrl-C ends it)")
 
 
 def _prepare(addresses: Sequence[tuple[str, int]]) -> None:
