@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain
 
-from facho.apps.access.models import AuditEntry
 from facho.apps.db import sql
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
@@ -103,7 +102,6 @@ def _forget_first_collection() -> None:
     QuotaTracker.objects.all().delete()
     Execution.objects.all().delete()
     ExecutionTotals.objects.all().delete()
-    AuditEntry.objects.filter(action="run").delete()
 
 
 def _date_configuration(at: datetime) -> None:

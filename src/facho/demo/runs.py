@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from random import Random
 from typing import Final
@@ -168,51 +168,48 @@ def count_hours(node: Node, story: Story, zone: tzinfo, failed_first: set[dateti
 
     `failed_first` are its slots with which an outage began.
     """
-    first = story.now - int((story.now - story.start) / node.interval) * node.interval
-    failed = _by_hour(failed_slots(node, story), zone)
-    outages = {hour_of(each.since, zone): each for each in story.outages_of(node.olt)}
     random = Random(f"seconds {node.olt} {node.members[0].job}")
-    for hour in hours_between(story.start, story.now - timedelta(seconds=1), zone):
-        here = Hour(max(hour.start, story.start), min(hour.end, story.now - timedelta(seconds=1)))
-        required = slots_from(first, node.interval, here)
-        for number, member in enumerate(node.members):
-            lost = [
-                lose_slots(FAILED, node.no_answer, each, node.interval_s) for each in failed.get(hour, ())
-            ]
-            if outage := outages.get(hour):
-                lost += _lose_in_outage(node, outage, story, failed_first)
-            if not required:
-                continue
-            of_master = sum(each.count for each in lost if each.why == FAILED) if not number else 0
-            every = sum(each.count for each in lost)
-            seconds = _seconds(node.olt, member.job, random) * (required - every)
-            yield HourOfTask(
-                node,
-                member,
-                hour,
-                required - every,
-                of_master,
-                every - of_master,
-                merge_lost_slots(lost),
-                seconds,
-            )
+    slots = node.slots(story.start, story.now)
+    lost = _lost_by_hour(node, story, zone, failed_first)
+    for hour in hours_between(story.start, slots[-1], zone) if slots else ():
+        here = Hour(hour.start, min(hour.end, slots[-1]))
+        if required := slots_from(slots[0], node.interval, here):
+            for member in node.members:
+                yield _count_hour(node, member, hour, required, lost.get(hour, []), random)
 
 
-def _by_hour(slots: Sequence[datetime], zone: tzinfo) -> dict[Hour, list[datetime]]:
-    found: dict[Hour, list[datetime]] = defaultdict(list)
-    for each in slots:
-        found[hour_of(each, zone)].append(each)
+def _lost_by_hour(
+    node: Node, story: Story, zone: tzinfo, failed_first: set[datetime]
+) -> dict[Hour, list[LostSlots]]:
+    found: dict[Hour, list[LostSlots]] = defaultdict(list)
+    for slot in failed_slots(node, story):
+        found[hour_of(slot, zone)].append(lose_slots(FAILED, node.no_answer, slot, node.interval_s))
+    for outage in story.outages_of(node.olt):
+        found[hour_of(outage.since, zone)] += _lose_in_outage(node, outage, story, failed_first)
     return found
+
+
+def _count_hour(
+    node: Node, member: Member, hour: Hour, required: int, lost: Sequence[LostSlots], random: Random
+) -> HourOfTask:
+    """A slot that failed is one of the master; those chained to it were skipped then."""
+    is_master = member is node.members[0]
+    every = sum(each.count for each in lost)
+    failed = sum(each.count for each in lost if each.why == FAILED) if is_master else 0
+    completed = required - every
+    seconds = _seconds(node.olt, member.job, random) * completed
+    reasons = merge_lost_slots(lost)
+    return HourOfTask(node, member, hour, completed, failed, every - failed, reasons, seconds)
 
 
 def outage_run(nodes: Sequence[Node], outage: OltOutage, story: Story) -> Run | None:
     """Return the execution that found the OLT silent; after it, the OLT was suspended."""
-    slots = [
-        (slots[0], -node.priority, node.id, node) for node in nodes if (slots := _lost(node, outage, story))
+    first = [
+        (lost[0], -node.priority, node.id, node) for node in nodes if (lost := _lost(node, outage, story))
     ]
-    if not slots:
+    if not first:
         return None
-    slot, _priority, _id, node = min(slots, key=lambda each: each[:3])
+    slot, _priority, _id, node = min(first, key=lambda each: each[:3])
     return _failed_run(node, slot, slot + timedelta(milliseconds=400), timedelta(seconds=node.retry_delay_s))
 
 
@@ -261,17 +258,13 @@ def run_last_day(nodes: Sequence[Node], story: Story) -> list[Run]:
         start = max(ready, free_at + timedelta(milliseconds=30))
         run = _run(node, slot, start, random, failed=slot in failed[node.id])
         if is_delayed(slot, start):
-            run = _blocked(run, blocker)
+            run = replace(run, blocked_by=blocker)
         runs.append(run)
         # A retry waits without the OLT.
         free_at = max(free_at, run.attempts[0][1])
         if blocker is None or _seconds_of(run) >= _seconds_of(runs[blocker]) or slot != runs[blocker].slot:
             blocker = len(runs) - 1
     return runs
-
-
-def _blocked(run: Run, blocker: int | None) -> Run:
-    return Run(run.node, run.slot, run.attempts, run.parts, run.failed, blocker)
 
 
 def _seconds_of(run: Run) -> float:
