@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final
 
+from django.core.management.color import no_style
+from django.db import connection
 from django.db.models import Max
 from django.utils import translation
 from django.utils.translation import gettext
@@ -179,6 +181,9 @@ def write_runs(nodes: Mapping[str, Sequence[Node]], outage_runs: OutageRuns, sto
         ]
     sql.insert_rows(Execution, _EXECUTION, executions, is_adapted=True)
     sql.insert_rows(Attempt, _ATTEMPT, attempts, is_adapted=True)
+    # A server numbers the next execution by itself.
+    for statement in connection.ops.sequence_reset_sql(no_style(), [Execution]):
+        sql.execute(statement, [])
     _write_totals(by_olt, story)
 
 
