@@ -29,27 +29,27 @@ def onus_by_row(olt_id: int) -> list[Onu]:
     return list(Onu.objects.filter(olt=olt_id).order_by("frame", "slot", "port", "onu_id"))
 
 
-def write_onus(olt: Olt, onus: Sequence[Onu], told: OnuStory, story: Story) -> None:
+def write_onus(olt: Olt, onus: Sequence[Onu], onu_story: OnuStory, story: Story) -> None:
     """Date the ONUs and judge their power; write their events, and the outages of their ports."""
-    dates = [(onu.id, seen, seen) for onu, seen in zip(onus, told.first_seen, strict=True)]
+    dates = [(onu.id, seen, seen) for onu, seen in zip(onus, onu_story.first_seen, strict=True)]
     sql.update_rows(Onu, ("first_seen", "last_seen"), dates)
     Onu.objects.filter(olt=olt).update(optical_state="")
-    judged = [(onus[row].id, each.state, each.usual_dbm) for row, each in told.judged.items()]
+    judged = [(onus[row].id, each.state, each.usual_dbm) for row, each in onu_story.judged.items()]
     sql.update_rows(Onu, ("optical_state", "rx_usual_dbm"), judged)
-    flagged = [onus[row].id for row, each in told.judged.items() if each.usual_dbm is not None]
+    flagged = [onus[row].id for row, each in onu_story.judged.items() if each.usual_dbm is not None]
     Onu.objects.filter(id__in=flagged).update(rx_usual_of="onu_rx_dbm")
-    _write_events(olt, onus, told, story)
-    for cut, rows in told.cut.items():
+    _write_events(olt, onus, onu_story, story)
+    for cut, rows in onu_story.cut.items():
         if rows:
             _write_cut(olt.id, [onus[row] for row in rows], cut, story)
 
 
-def _write_events(olt: Olt, onus: Sequence[Onu], told: OnuStory, story: Story) -> None:
+def _write_events(olt: Olt, onus: Sequence[Onu], onu_story: OnuStory, story: Story) -> None:
     # Those of the first collection tell of the moment at which the demo began.
     OnuEvent.objects.filter(olt=olt).exclude(kind=EventKind.UNPROVISIONED).delete()
     moved = {each.row: each for each in story.moves_of(olt.name)}
     events = [
-        *told.events,
+        *onu_story.events,
         *(Event(row, each.at, EventKind.MOVED) for row, each in moved.items() if row < len(onus)),
     ]
     rows = []
@@ -98,13 +98,13 @@ def _write_cut(olt_id: int, onus: Sequence[Onu], cut: PortCut, story: Story) -> 
 
 
 def write_charts(
-    olt: Olt, onus: Sequence[Onu], told: OnuStory, model: OltModel, story: Story, motion: Motion
+    olt: Olt, onus: Sequence[Onu], onu_story: OnuStory, model: OltModel, story: Story, motion: Motion
 ) -> None:
     moments = moments_of(story, olt.name)
     hourly = set(whole_hours(moments))
     ids, distances = [onu.id for onu in onus], [onu.distance_m for onu in onus]
     frames = []
-    for at, numbers in read_onus(model, told, moments, story, motion):
+    for at, numbers in read_onus(model, onu_story, moments, story, motion):
         # A distance does not change: one in an hour is a line in a chart.
         more = {"distance_m": distances} if at in hourly else {}
         frames += make_frame(olt.id, at, Subject.ONU, ids, {**numbers, **more})

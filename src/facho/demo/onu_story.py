@@ -25,7 +25,6 @@ CAUSES: Final = {
 }
 # ONUs of each OLT that were connected within the past.
 _CONNECTED: Final = 8
-_DAY_S: Final = 86_400.0
 _HOUR_S: Final = 3600.0
 _MINUTE_S: Final = 60.0
 # Hours of a week, and of a day.
@@ -51,7 +50,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How the power of an ONU is judged now. Without a baseline, none was worked out by hand."""
+    """How the power of an ONU is judged now, and its baseline if it has one."""
 
     state: str
     usual_dbm: float | None
@@ -68,11 +67,11 @@ class OnuStory:
     events: Sequence[Event]
     # Of those whose power came near a limit.
     judged: Mapping[int, Judged]
-    # The ONUs that each cut of a port took offline, and their cause.
+    # The ONUs that each cut of a port took offline.
     cut: Mapping[PortCut, Sequence[int]] = field(default_factory=dict)
 
 
-def tell_onus(model: OltModel, olt: str, story: Story, limits: Limits) -> OnuStory:
+def make_onu_story(model: OltModel, olt: str, story: Story, limits: Limits) -> OnuStory:
     first_seen = _first_seen(model, olt, story)
     flapping = set(_flapping_rows(model, story.now.timestamp()))
     offline: dict[int, list[Offline]] = {}
@@ -125,7 +124,8 @@ def _flapping_rows(model: OltModel, now: float) -> Iterator[int]:
 def _flaps(model: OltModel, row: int, story: Story) -> Iterator[Offline]:
     """Yield the times in which an ONU was offline as a collection in each minute saw it."""
     now = story.now.timestamp()
-    moments = [now - FLAPPING.total_seconds() + number * _MINUTE_S for number in range(30)]
+    minutes = int(FLAPPING.total_seconds() / _MINUTE_S)
+    moments = [now - number * _MINUTE_S for number in range(minutes, 0, -1)]
     since: float | None = None
     cause = ""
     for moment in moments:

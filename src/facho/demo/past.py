@@ -24,7 +24,7 @@ from facho.config import Config
 from facho.core.optics import Limits
 from facho.core.steps import COORDINATOR
 from facho.demo.history_rows import date_chassis, onus_by_row, write_charts, write_onus
-from facho.demo.onu_story import tell_onus
+from facho.demo.onu_story import make_onu_story
 from facho.demo.run_rows import (
     acknowledge_older,
     find_outage_runs,
@@ -65,7 +65,7 @@ def fill_in_past(
     config: Config,
     stopping: threading.Event,
     past: timedelta = PAST,
-) -> Story:
+) -> None:
     """Write what happened before. All OLTs were collected from once, so that their ONUs are known.
 
     Raises Stopped when `stopping` is set meanwhile.
@@ -92,11 +92,10 @@ def fill_in_past(
             next_run_at=database_now()
         )
     log_writer.flush()
-    return story
 
 
 def _forget_first_collection() -> None:
-    """Delete the traces of the first collection: it only told which ONUs there are."""
+    """Delete the traces of the first collection: it was made to find the ONUs."""
     CoordinatorLog.objects.all().delete()
     HistoryFrame.objects.all().delete()
     QuotaTracker.objects.all().delete()
@@ -113,11 +112,11 @@ def _fill_in_onus(each: PastOlt, olt_id: int, shape: Shape, seed: int, story: St
     olt = Olt.objects.get(id=olt_id)
     onus = onus_by_row(olt_id)
     model = OltModel(each.number, shape, seed=seed, born=story.now.timestamp(), name=each.name)
-    # What is judged and told is not disturbed by what jitters.
+    # Jitter must not disturb how power is judged.
     model.motion = replace(each.motion, jitter=0.0)
     limits = Limits(weak_dbm=config.optical_weak, fall_db=config.optical_fall)
-    told = tell_onus(model, each.name, story, limits)
-    write_onus(olt, onus, told, story)
+    onu_story = make_onu_story(model, each.name, story, limits)
+    write_onus(olt, onus, onu_story, story)
     date_chassis(olt, story.start)
-    write_charts(olt, onus, told, model, story, each.motion)
+    write_charts(olt, onus, onu_story, model, story, each.motion)
     assert len(onus) == Onu.objects.filter(olt=olt_id).count() == shape.onus

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from facho.core.optics import Limits, OpticalState
-from facho.demo.onu_story import Event, OnuStory, is_offline, tell_onus
+from facho.demo.onu_story import Event, OnuStory, is_offline, make_onu_story
 from facho.demo.readings import PortOptics, moments_of, read_onus, read_ports
 from facho.demo.story import Story, make_story
 from facho.sim.model import Motion, OltModel, Shape
@@ -26,8 +26,8 @@ def model_of(olt: str) -> OltModel:
     return model
 
 
-def told(olt: str, story: Story = STORY) -> OnuStory:
-    return tell_onus(model_of(olt), olt, story, Limits())
+def onu_story_of(olt: str, story: Story = STORY) -> OnuStory:
+    return make_onu_story(model_of(olt), olt, story, Limits())
 
 
 @pytest.fixture(params=OLTS)
@@ -44,24 +44,24 @@ def events_by_onu(onus: OnuStory, *kinds: str) -> dict[int, list[Event]]:
 
 
 def test_the_same_moment_has_the_same_past(olt: str) -> None:
-    assert told(olt) == told(olt)
+    assert onu_story_of(olt) == onu_story_of(olt)
 
 
 def test_nothing_happens_in_the_future_or_before_an_onu_was_found(olt: str) -> None:
-    onus = told(olt)
+    onus = onu_story_of(olt)
     assert all(onus.first_seen[event.row] <= event.at <= NOW for event in onus.events)
     assert onus.events == sorted(onus.events, key=lambda each: each.at)
     assert min(onus.first_seen) == STORY.start
 
 
 def test_an_onu_goes_offline_and_comes_back_in_turns(olt: str) -> None:
-    for changes in events_by_onu(told(olt), "online", "offline").values():
+    for changes in events_by_onu(onu_story_of(olt), "online", "offline").values():
         assert changes[0].kind == "offline"
         assert all(one.kind != next_.kind and one.at <= next_.at for one, next_ in pairwise(changes))
 
 
 def test_it_ends_as_the_simulator_has_the_onus_now(olt: str) -> None:
-    model, onus = model_of(olt), told(olt)
+    model, onus = model_of(olt), onu_story_of(olt)
     now = NOW.timestamp()
     steady = [row for row in range(model.shape.onus) if not model.motion.flapping or not _flaps(model, row)]
     for row in steady:
@@ -77,7 +77,7 @@ def _flaps(model: OltModel, row: int) -> bool:
 
 def test_a_cut_takes_the_onus_of_its_port_offline_and_brings_them_back() -> None:
     for olt in ("demo-huawei-1", "demo-nokia-1"):
-        onus = told(olt)
+        onus = onu_story_of(olt)
         ((cut, rows),) = onus.cut.items()
         assert len(rows) > 50
         for row in rows:
@@ -87,12 +87,12 @@ def test_a_cut_takes_the_onus_of_its_port_offline_and_brings_them_back() -> None
 
 def test_nobody_saw_what_happened_while_the_olt_did_not_answer(olt: str) -> None:
     for outage in STORY.outages_of(olt):
-        hidden = [each for each in told(olt).events if outage.since < each.at < outage.until]
+        hidden = [each for each in onu_story_of(olt).events if outage.since < each.at < outage.until]
         assert [each for each in hidden if each.kind in ("online", "offline")] == []
 
 
 def test_light_is_lost_repaired_and_judged_in_turns(olt: str) -> None:
-    onus = told(olt)
+    onus = onu_story_of(olt)
     judged = events_by_onu(onus, "weak", "falling", "recovered")
     assert any(event.kind == "recovered" for events in judged.values() for event in events)
     for row, events in judged.items():
@@ -104,7 +104,7 @@ def test_light_is_lost_repaired_and_judged_in_turns(olt: str) -> None:
 
 
 def test_the_charts_end_with_what_the_simulator_serves_now(olt: str) -> None:
-    model, onus = model_of(olt), told(olt)
+    model, onus = model_of(olt), onu_story_of(olt)
     moments = moments_of(STORY, olt)
     *_, (last, numbers) = read_onus(model, onus, moments, STORY, model.motion)
     assert last == NOW
