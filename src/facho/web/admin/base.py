@@ -14,7 +14,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Model, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -27,6 +27,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from facho.apps.access.audit_recording import audited_of
+from facho.apps.db.database import database_now
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.core.interval import format_interval
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
@@ -341,6 +343,12 @@ class OltRowsAdmin(ReadOnlyAdmin[M]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+
+def with_maintenance(rows: QuerySet[M]) -> QuerySet[Any]:
+    """Annotate rows of OLTs with `left_alone_`: whether their OLT is under maintenance now."""
+    maintained = Q(olt__in=list(olts_under_maintenance(database_now())))
+    return rows.annotate(left_alone_=ExpressionWrapper(maintained, output_field=BooleanField()))
 
 
 class OltFactsAdmin(OltRowsAdmin[M]):
