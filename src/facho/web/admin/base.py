@@ -32,6 +32,7 @@ from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.core.interval import format_interval
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
+from facho.web.admin.confirmation import asks_why
 from facho.web.admin.quick_lists import tick_box
 from facho.web.admin.row_links import form_link, lead_to_pages, list_url
 from facho.web.components.csv_answer import csv_answer
@@ -248,10 +249,10 @@ class SwitchableAdmin(FachoModelAdmin[M]):
     def enable(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
         show_outcome(request, lambda: self._set_enabled(chosen, enabled=True))
 
-    @admin.action(description=gettext_lazy("Disable"), permissions=["enable"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[M]) -> HttpResponse | None:
+    @asks_why
+    @admin.action(description=gettext_lazy("Disable…"), permissions=["enable"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
         show_outcome(request, lambda: self._set_enabled(chosen, enabled=False))
-        return None
 
     def _set_enabled(self, chosen: QuerySet[M], *, enabled: bool) -> str:
         rows = list(chosen)
@@ -273,7 +274,8 @@ class RemovableAdmin(FachoModelAdmin[M]):
     def delete_model(self, request: HttpRequest, obj: M) -> None:  # noqa: ARG002
         self.remove_rows([obj])
 
-    @admin.action(description=gettext_lazy("Remove"), permissions=["delete"])
+    @asks_why
+    @admin.action(description=gettext_lazy("Remove…"), permissions=["delete"])
     def remove(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
         show_outcome(request, lambda: self._remove(list(chosen)))
 
