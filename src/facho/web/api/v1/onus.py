@@ -106,7 +106,9 @@ class OnuFilter(OfOlt):
     slot = Number()
     port = Number()
     state = OneOf(ONU_STATES, help_text="as the OLT reports it")
-    status = OneOf(OnuStatus, method="in_status", help_text="the same for all vendors")
+    status = OneOf(
+        [each.value for each in OnuStatus], method="in_status", help_text="the same for all vendors"
+    )
     cause = OneOf(CAUSE_CHOICES, method="down_by", help_text="why it is offline")
     presence = OneOf(Presence.values)
     weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
