@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import Health, PortRow, health_of, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence, UnreadableRows
-from facho.apps.discovery.selectors import WEAK, parts_collected_at, unreadable_rows
+from facho.apps.discovery.selectors import WEAK, collected_at, parts_collected_at, unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
 from facho.apps.hosts.health import health_of as olt_health
 from facho.apps.hosts.models import Oid, Olt
@@ -105,7 +105,7 @@ def read_olt_details(olt: Olt, now: datetime, config: Config) -> OltDetails:
         now=now,
         olt_id=olt.id,
         health=health_of(olt.id),
-        collected=parts_collected_at(olt.id),
+        collected=parts_collected_at(collected_at(olt.id)),
         intervals=collection_intervals([olt.id]).get(olt.id, Intervals()),
         condition=olt_health(olt, {olt.id} if maintained_until(olt.id, now) else ()),
         ports=list(_port_summaries(olt.id)),
