@@ -161,7 +161,8 @@ register.filter(is_weak)
 
 register.simple_tag(ages.onu_badge)
 register.simple_tag(ages.state_badge)
-register.filter("unknown_because", ages.unknown_because)
+register.simple_tag(ages.device_badge)
+register.filter("interval_of", lambda intervals, fact: intervals.of(fact))
 register.filter("down_cause", states.cause_name)
 
 

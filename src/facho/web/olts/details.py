@@ -13,10 +13,12 @@ from django.db.models.functions import Coalesce
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import Health, PortRow, health_of, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence, UnreadableRows
-from facho.apps.discovery.selectors import WEAK, unreadable_rows
+from facho.apps.discovery.selectors import WEAK, collected_at, parts_collected_at, unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
+from facho.apps.hosts.health import health_of as olt_health
 from facho.apps.hosts.models import Oid, Olt
-from facho.apps.maintenance.selectors import windows_between
+from facho.apps.maintenance.selectors import maintained_until, windows_between
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
 from facho.core.maintenance import now_and_next
 from facho.core.plan_data import Planned
@@ -72,6 +74,11 @@ class OltDetails:
     now: datetime
     olt_id: int
     health: Health
+    # When each kind of its parts was last collected, as `port` and `board`, and how often that is done.
+    collected: Mapping[str, datetime]
+    intervals: Intervals
+    # The health of the OLT itself, by which one knows whether its values arrive.
+    condition: str
     ports: Sequence[PortSummary]
     load: OltLoad
     learned: Mapping[str, Any]
@@ -86,12 +93,21 @@ class OltDetails:
     events: Sequence[RecentEvent]
     windows: Sequence[UpcomingWindow]
 
+    @property
+    def health_at(self) -> datetime | None:
+        """Return when something of the health of the OLT was last collected."""
+        found = [at for kind in ("olt", "board", "fan") if (at := self.collected.get(kind)) is not None]
+        return max(found, default=None)
+
 
 def read_olt_details(olt: Olt, now: datetime, config: Config) -> OltDetails:
     return OltDetails(
         now=now,
         olt_id=olt.id,
         health=health_of(olt.id),
+        collected=parts_collected_at(collected_at(olt.id)),
+        intervals=collection_intervals([olt.id]).get(olt.id, Intervals()),
+        condition=olt_health(olt, {olt.id} if maintained_until(olt.id, now) else ()),
         ports=list(_port_summaries(olt.id)),
         load=read_olt_load(olt.id, now),
         learned=olt.learned,

@@ -15,7 +15,7 @@ from facho.apps.hosts.health import with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.apps.snmp_jobs.selectors import masters_of_chained
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals, masters_of_chained
 from facho.core.reason_texts import TABLE_NOT_PRESENT
 from facho.core.reasons import NO_REASON, Reason, from_json, missing_tables, without_code
 from facho.engine.collect.part_results import PartState
@@ -111,6 +111,8 @@ class OltLive:
     # With its health as `condition`, its brand and its model; without credentials.
     olt: Any
     maintained_until: datetime | None
+    # How often its CPU is read.
+    cpu_every: timedelta | None
     nodes: Sequence[NodeRow]
     executions: Sequence[ExecutionRow]
 
@@ -128,7 +130,8 @@ def read_olt_live(olt_id: int, now: datetime) -> OltLive | None:
     olt = with_health([olt_id] if until else [], rows).first()
     if olt is None:
         return None
-    return OltLive(now, olt, until, _node_rows(olt_id), _last_executions(olt_id))
+    cpu_every = collection_intervals([olt_id]).get(olt_id, Intervals()).of("olt.cpu_pct")
+    return OltLive(now, olt, until, cpu_every, _node_rows(olt_id), _last_executions(olt_id))
 
 
 def _last_executions(olt_id: int) -> list[ExecutionRow]:
