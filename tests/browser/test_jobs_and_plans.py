@@ -26,7 +26,7 @@ def test_a_job_for_a_site_is_previewed_while_its_facts_are_picked(
     page.select_option("#id_target", "site")
     page.select_option("#id_site", "Antofagasta")
     power = page.locator("input[value=onu_rx_dbm]")
-    page.locator(".fd-facts details", has=power).locator("summary").click()
+    page.locator(".fd-picker details", has=power).locator("summary").click()
     power.check()
     page.get_by_role("button", name=preview).click()
     expect(page.locator("#what-if")).to_contain_text(warning)

@@ -194,7 +194,7 @@ class NodeAdmin(WithSuspension, PreviewedAdmin[SnmpJobHost]):
         "health",
         "enabled",
     )
-    list_display_links = ("olt", "job")
+    list_display_links = ("job",)
     list_filter = (
         "enabled",
         suspended_filter(~Q(suspended_reason="")),
