@@ -9,7 +9,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext
 
 from facho.apps.db.database import database_now
-from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus, QuotaViolation
+from facho.apps.execution_coordinator.models import QuotaViolation
+from facho.apps.execution_coordinator.selectors import plan_at
 from facho.apps.execution_coordinator.texts import hour_in_words
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.acknowledgements import acknowledge_violation
@@ -23,8 +24,6 @@ def violation(request: HttpRequest, violation_id: int) -> HttpResponse:
     found = get_object_or_404(_violations(), id=violation_id)
     hour = hour_in_words(found.period_start, found.period_end)
     title = gettext("Quota violation, %(olt)s, %(hour)s") % {"olt": found.olt.name, "hour": hour}
-    plans = ExecutionPlan.objects.filter(olt=found.olt_id, period_start=found.period_start)
-    plan = plans.exclude(status=PlanStatus.SUPERSEDED).values_list("id", flat=True).first()
     return render_page(
         request,
         "violations/page.html",
@@ -34,7 +33,7 @@ def violation(request: HttpRequest, violation_id: int) -> HttpResponse:
         missed=[task for task in tasks_of(found.report) if task.severity],
         tasks=tasks_with_bars(found.report),
         reasons=reasons_of(found.report),
-        plan_id=plan,
+        plan_id=plan_at(found.olt_id, found.period_start),
         now=database_now(),
     )
 
