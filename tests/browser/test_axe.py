@@ -21,7 +21,7 @@ PAGES = {
     "/start/1/jobs/": "#id_take_discovery",
     "/start/1/wait/": ".fd-first",
     "/plans/": ".fd-lane",
-    "/violations/1/": "#note",
+    "/violations/3/": "#note",
     "/executions/7/": ".fd-table",
     "/preferences/": "main select",
     "/olts/1/disable/": "#reason",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -34,6 +36,8 @@ def violation(request: HttpRequest, violation_id: int) -> HttpResponse:
         tasks=tasks_with_bars(found.report),
         reasons=reasons_of(found.report),
         plan_id=plan_at(found.olt_id, found.period_start),
+        quotas_of_hour=_rows_of_hour("period_start", found),
+        executions_of_hour=_rows_of_hour("slot", found),
         now=database_now(),
     )
 
@@ -49,6 +53,12 @@ def acknowledge(request: HttpRequest, violation_id: int) -> HttpResponse:
     else:
         messages.success(request, gettext("The violation is acknowledged."))
     return redirect("violation", found.pk)
+
+
+def _rows_of_hour(column: str, violation: QuotaViolation) -> str:
+    """Return the query that narrows a list of the admin to the OLT and the hour of a violation."""
+    start, end = violation.period_start.isoformat(), violation.period_end.isoformat()
+    return urlencode({"olt__id__exact": violation.olt_id, f"{column}__gte": start, f"{column}__lt": end})
 
 
 def _violations() -> QuerySet[QuotaViolation]:
