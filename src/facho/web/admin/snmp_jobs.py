@@ -124,7 +124,7 @@ class SnmpJobAdmin(PreviewedAdmin[SnmpJob]):
             form.instance.pk = made.pk
         if {"facts", "target", "site"}.intersection(form.changed_data) or nodes.new_objects:
             olts = form.instance.nodes.values_list("olt_id", flat=True)
-            for repeat in job_preview.repeats_of(form, list(olts)):
+            for repeat in job_preview.repeats_of(form, oids, list(olts)):
                 messages.warning(request, f"{job_preview.describe_repeat(repeat)}.")
 
     def get_deleted_objects(
