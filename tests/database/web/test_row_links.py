@@ -164,6 +164,16 @@ def test_a_missing_page_is_explained_in_the_language_of_the_reader(viewer: Clien
     assert "No Execution matches" not in answer.content.decode()
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "Not allowed"), ("es", "No permitido")])
+def test_who_may_not_see_a_list_is_told_so_and_may_log_out(viewer: Client, language: str, said: str) -> None:
+    answer = viewer.get("/admin/access/auditentry/", headers={"Accept-Language": language})
+    page = answer.content.decode()
+    assert answer.status_code == 403
+    assert said in page
+    assert "facho/error.css" in page
+    assert f'action="{reverse("logout")}"' in page
+
+
 @pytest.mark.parametrize(("language", "said"), [("en", "not a page"), ("es", "no es una página")])
 def test_the_address_of_a_button_explains_itself(viewer: Client, language: str, said: str) -> None:
     answer = viewer.get("/olts/1/enable/", headers={"Accept-Language": language})

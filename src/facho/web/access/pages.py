@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -70,9 +70,6 @@ def refuse_below(lowest: Role, request: HttpRequest) -> None:
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Show the page for a refused permission."""
-    context = {
-        **admin.site.each_context(request),
-        "title": _("Not allowed"),
-        "sentence": str(exception) or _("Your role does not allow this."),
-    }
-    return render(request, "components/forbidden.html", context, status=403)
+    sentence = str(exception) or _("Your role does not allow this.")
+    context = {"title": _("Not allowed"), "sentence": sentence, "status": HTTPStatus.FORBIDDEN.value}
+    return render(request, "components/forbidden.html", context, status=HTTPStatus.FORBIDDEN)
