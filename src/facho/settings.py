@@ -139,7 +139,7 @@ WHITENOISE_USE_FINDERS = True
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "facho.web.api.authentication.BearerToken",
-        "rest_framework.authentication.SessionAuthentication",
+        "facho.web.api.authentication.BrowserSession",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["facho.web.api.permissions.ByRole"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

@@ -352,6 +352,13 @@ def violations(olts: list[Olt]) -> None:
             period_start=hour.start - timedelta(hours=1), period_end=hour.start, created_at=ago(60),
             notified=olt == 0, notified_at=ago(50) if olt == 0 else None,
         )  # fmt: skip
+    # An old one that nobody acknowledges.
+    old = hour.start - timedelta(days=40)
+    QuotaViolation.objects.create(
+        olt=olts[1], severity="HIGH",
+        report={"tasks": [dict(zip(names, silent[1], strict=True))], "reasons": [BUSY]},
+        period_start=old, period_end=old + timedelta(hours=1), created_at=old + timedelta(hours=1),
+    )  # fmt: skip
 
 
 def logs(olts: list[Olt]) -> None:

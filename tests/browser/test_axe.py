@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, Visit, Visiting
+from tests.browser.conftest import NOWHERE, PHONE, Visit, Visiting
 
 # Paths, and what is there when the page is.
 PAGES = {
@@ -20,6 +20,12 @@ PAGES = {
     "/start/": "#id_community",
     "/start/1/jobs/": "#id_take_discovery",
     "/start/1/wait/": ".fd-first",
+    "/plans/": ".fd-lane",
+    "/violations/3/": "#note",
+    "/executions/7/": ".fd-table",
+    "/preferences/": "main select",
+    "/olts/1/disable/": "#reason",
+    NOWHERE: "[role=alert]",
     "/admin/": "#content",
     "/admin/hosts/olt/": "#result_list",
     "/admin/snmp_jobs/snmpjob/1/change/": "#id_interval",

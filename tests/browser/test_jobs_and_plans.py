@@ -9,24 +9,25 @@ from tests.browser.conftest import Visiting
 
 
 @pytest.mark.parametrize(
-    ("language", "preview", "warning"),
+    ("language", "preview", "warning", "outdated"),
     [
-        ("en", "Preview", "“Optics Huawei” already asks for Power at the ONU on"),
-        ("es", "Vista previa", "“Optics Huawei” ya pide Potencia en la ONU en"),
+        ("en", "Preview", "“Optics Huawei” already asks for Power at the ONU on", "Out of date"),
+        ("es", "Vista previa", "“Optics Huawei” ya pide Potencia en la ONU en", "Desactualizada"),
     ],
 )
 def test_a_job_for_a_site_is_previewed_while_its_facts_are_picked(
-    visit: Visiting, language: str, preview: str, warning: str
+    visit: Visiting, language: str, preview: str, warning: str, outdated: str
 ) -> None:
     visitor = visit("admin", language=language)
     page = visitor.go("/admin/snmp_jobs/snmpjob/add/")
     page.fill("#id_name", "power")
     page.select_option("#id_kind", "get")
     page.fill("#id_interval", "15 min")
+    expect(page.locator("#id_site")).to_be_hidden()
     page.select_option("#id_target", "site")
     page.select_option("#id_site", "Antofagasta")
     power = page.locator("input[value=onu_rx_dbm]")
-    page.locator(".fd-facts details", has=power).locator("summary").click()
+    page.locator(".fd-picker details", has=power).locator("summary").click()
     power.check()
     page.get_by_role("button", name=preview).click()
     expect(page.locator("#what-if")).to_contain_text(warning)
@@ -34,6 +35,11 @@ def test_a_job_for_a_site_is_previewed_while_its_facts_are_picked(
     page.locator("#id_name").scroll_into_view_if_needed()
     expect(page.get_by_text(warning)).to_be_in_viewport()
     visitor.shoot(f"job-preview-{language}")
+    expect(page.get_by_text(outdated, exact=True)).to_be_hidden()
+    page.fill("#id_interval", "20 min")
+    expect(page.get_by_text(outdated, exact=True)).to_be_visible()
+    page.get_by_role("button", name=preview).click()
+    expect(page.get_by_text(outdated, exact=True)).to_be_hidden()
     assert not visitor.complaints
 
 

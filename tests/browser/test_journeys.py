@@ -97,7 +97,7 @@ def test_a_job_made_in_the_admin_shows_its_first_run_on_a_dashboard_that_is_open
     page.select_option("#id_kind", "table")
     page.fill("#id_interval", "10m")
     distance = page.locator("input[value=distance_m]")
-    page.locator(".fd-facts details", has=distance).locator("summary").click()
+    page.locator(".fd-picker details", has=distance).locator("summary").click()
     distance.check()
     page.get_by_role("link", name="Add another OLT").click()
     choose(page, "nodes-0-olt", "Sur-02")

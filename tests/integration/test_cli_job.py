@@ -121,6 +121,7 @@ def test_the_target_of_a_job_decides_its_olts(facho: OwnFacho) -> None:
     assert [node["olt"] for node in added] == ["olt-h", "olt-n", "olt-z"]
     there = facho.told("job", "target", "serials", "--site", "North")
     assert (there["target"], [node["olt"] for node in there["nodes"]]) == ("site North", ["olt-n"])
+    assert sorted(each["olt"] for each in there["what_if"]) == ["olt-h", "olt-n", "olt-z"]
     kept = facho.told("job", "target", "serials", "--selection")
     assert (kept["target"], [node["olt"] for node in kept["nodes"]]) == ("selection", ["olt-n"])
     assert "give one of --all, --site and --selection" in facho.refuses("job", "target", "serials")

@@ -23,6 +23,11 @@ class Entity(enum.StrEnum):
     AUTOFIND = "autofind"
 
 
+def full_fact_name(entity: str, fact: str) -> str:
+    """Return a fact as jobs name it: `serial` of an ONU, `port.state` of anything else."""
+    return fact if entity in ("", Entity.ONU) else f"{entity}.{fact}"
+
+
 class Kind(enum.StrEnum):
     """The type of a fact: in Python float, int, str, datetime, IPv4Address or State."""
 

@@ -1,4 +1,4 @@
-"""Reads what OLTs are owed, from grids and open executions, and what is configured for them."""
+"""Reads what OLTs are owed, from grids and open executions, what is configured for them, and plans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from facho import __version__
 from facho.apps.db import sql
 from facho.apps.db.database import is_embedded
-from facho.apps.execution_coordinator.models import OltConfiguration
+from facho.apps.execution_coordinator.models import ExecutionPlan, OltConfiguration, PlanStatus
 from facho.apps.execution_coordinator.store import TrackerKey
 from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.selectors import members_of, node_link
@@ -274,3 +274,10 @@ def remembered_states(olt_ids: Sequence[int]) -> dict[int, OltState | None]:
     """Return the remembered configurations; None for one that this version cannot read."""
     rows = OltConfiguration.objects.filter(olt__in=olt_ids).values_list("olt_id", "state")
     return {olt_id: decode_state(text) for olt_id, text in rows}
+
+
+def plan_at(olt_id: int, at: datetime) -> int | None:
+    """Return the plan of the hour of an OLT, but none that was replaced."""
+    plans = ExecutionPlan.objects.filter(olt=olt_id, period_start__lte=at, period_end__gt=at)
+    kept = plans.exclude(status=PlanStatus.SUPERSEDED).order_by("-period_start", "-id")
+    return kept.values_list("id", flat=True).first()

@@ -12,7 +12,7 @@ from facho.apps.db import sql
 from facho.apps.db.database import is_embedded
 from facho.apps.hosts.models import Oid, Olt
 from facho.vendors import GENERIC, Entity, Profile, builtin
-from facho.vendors.facts import FACTS
+from facho.vendors.facts import FACTS, full_fact_name
 from facho.vendors.schema import Column, ReadMethod, Table
 
 DISCOVERY: Final = "discovery"
@@ -150,7 +150,7 @@ def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> l
 
 def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
     """Return the facts of each usual job that this family has; jobs without any are left out."""
-    has = {_fact_name(table, column.fact) for table in profile.tables for column in table.columns}
+    has = {full_fact_name(table.entity, column.fact) for table in profile.tables for column in table.columns}
     walked = {column.fact for table in _discoverable(profile) for column in table.columns}
     identity = tuple(fact for fact in DISCOVERY_FACTS if fact in walked)
     # Without an identity column, the place in any table is all that is known of an ONU.
@@ -175,12 +175,10 @@ def usual_kind(profile: Profile, job: str) -> str:
     if job == DISCOVERY:
         return DISCOVERY
     facts = USUAL_FACTS[job]
-    by_onu = {_fact_name(table, each.fact) for table in _asked_by_onu(profile) for each in table.columns}
+    by_onu = {
+        full_fact_name(table.entity, each.fact) for table in _asked_by_onu(profile) for each in table.columns
+    }
     return GET if by_onu.intersection(facts) else TABLE
-
-
-def _fact_name(table: Table, fact: str) -> str:
-    return fact if table.entity is Entity.ONU else f"{table.entity.value}.{fact}"
 
 
 def _with_identity(facts: Sequence[str]) -> list[str]:

@@ -184,6 +184,7 @@ def add(
     with system() as config:
         from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import NewJob, create_job
+        from facho.engine.commands.what_if import change_of
 
         new = NewJob(
             name=name,
@@ -202,7 +203,7 @@ def add(
             target=_target(every=every, site=site),
             site=site,
         )
-        what_if = confirm_load(new, (), None, config, as_json=as_json, yes=yes)
+        what_if = confirm_load(change_of(new, (), None), config, as_json=as_json, yes=yes)
         job = create_job(new, database_now())
         if as_json:
             print_json({**_job_json(job), "what_if": what_if})
@@ -323,10 +324,8 @@ def change(
     with system() as config:
         from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import JobChanges, job_named, update_job
+        from facho.engine.commands.what_if import change_of_job
 
-        what_if = []
-        if interval is not None:
-            what_if = confirm_load(name, (), interval, config, as_json=as_json, yes=yes)
         changes = JobChanges(
             name=new_name,
             facts=() if no_facts else fact or None,
@@ -340,11 +339,16 @@ def change(
         )
         if changes == JobChanges():
             refuse("say what to change: facho job change --help")
+        weighs = interval is not None or changes.facts is not None or changes.oids is not None
+        what_if = []
+        if weighs:
+            wanted = change_of_job(job_named(name), changes)
+            what_if = confirm_load(wanted, config, as_json=as_json, yes=yes)
         job = _job_json(job_named(update_job(name, changes, database_now()).name))
         if not as_json:
             _print_job(job)
         else:
-            print_json(job if interval is None else {**job, "what_if": what_if})
+            print_json({**job, "what_if": what_if} if weighs else job)
 
 
 app.command("duplicate", epilog=edit.EXAMPLES_DUPLICATE)(edit.duplicate)
@@ -357,18 +361,25 @@ def target(
     every: Annotated[bool, typer.Option("--all", help="All OLTs of its brand.")] = False,
     site: Site = "",
     selection: Annotated[bool, typer.Option("--selection", help="The OLTs that it has now, alone.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Set which OLTs a job is for; all but a selection include OLTs that are added later."""
     if every + bool(site) + selection != 1:
         refuse("give one of --all, --site and --selection")
-    with system():
+    with system() as config:
+        from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import JobChanges, job_named, update_job
+        from facho.engine.commands.what_if import change_of_job
 
         wanted = JobChanges(target=_target(every=every, site=site), site=site)
+        what_if = []
+        if not selection:
+            change = change_of_job(job_named(name), wanted)
+            what_if = confirm_load(change, config, as_json=as_json, yes=yes)
         update_job(name, wanted, database_now())
         job = _job_json(job_named(name))
-        print_json(job) if as_json else _print_job(job)
+        print_json({**job, "what_if": what_if}) if as_json else _print_job(job)
 
 
 @app.command(epilog=_EXAMPLES_ATTACH)
@@ -380,10 +391,11 @@ def attach(
     with system() as config:
         from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import attach, job_named
+        from facho.engine.commands.what_if import change_of
 
         job = job_named(name)
         names = _olts_of_brand(job.brand.name) if every else olts or ()
-        what_if = confirm_load(name, names, None, config, as_json=as_json, yes=yes)
+        what_if = confirm_load(change_of(name, names, None), config, as_json=as_json, yes=yes)
         attached = attach(name, names, database_now())
         print_replanned("OLT", names, "attached", attached, as_json=as_json, more={"what_if": what_if})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, Final
 
 import typer
@@ -14,26 +13,16 @@ from rich.text import Text
 
 from facho.apps.db.database import database_now
 from facho.config import Config
-from facho.engine.commands.jobs import NewJob
-from facho.engine.commands.what_if import WhatIf, change_of, what_if
+from facho.engine.commands.what_if import Change, WhatIf, what_if
 
 _MOST_SHOWN: Final = 20
 
 
-def confirm_load(
-    job: str | NewJob,
-    olts: Sequence[str],
-    interval: str | timedelta | None,
-    config: Config,
-    *,
-    as_json: bool,
-    yes: bool,
-) -> list[dict[str, Any]]:
+def confirm_load(change: Change, config: Config, *, as_json: bool, yes: bool) -> list[dict[str, Any]]:
     """Show the load, and ask a person at a terminal when not everything would fit any more.
 
     Returns it as JSON.
     """
-    change = change_of(job, olts, interval)
     found = what_if(change, database_now(), config)
     for each in change.repeats:
         facts = ", ".join(each.facts)

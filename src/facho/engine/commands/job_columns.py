@@ -13,8 +13,8 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import suggest_names
 from facho.snmp import Oid as Number
 from facho.snmp.errors import BadOid
-from facho.vendors import GENERIC, Entity
-from facho.vendors.facts import FACTS
+from facho.vendors import GENERIC
+from facho.vendors.facts import FACTS, full_fact_name
 
 
 def known_facts(brand: Brand) -> set[str]:
@@ -26,14 +26,10 @@ def known_facts(brand: Brand) -> set[str]:
     if not brand.is_generic:
         rows = rows.filter(brand__name__in=(brand.name, GENERIC))
     pairs = rows.values_list("entity", "provides").distinct()
-    provided = {_fact_name(entity, fact) for entity, fact in pairs}
+    provided = {full_fact_name(entity, fact) for entity, fact in pairs}
     if not brand.is_generic:
         return provided
-    return provided | {_fact_name(entity, fact) for entity, facts in FACTS.items() for fact in facts}
-
-
-def _fact_name(entity: str, fact: str) -> str:
-    return fact if entity in ("", Entity.ONU) else f"{entity}.{fact}"
+    return provided | {full_fact_name(entity, fact) for entity, facts in FACTS.items() for fact in facts}
 
 
 def check_facts(facts: Sequence[str], brand: Brand) -> list[str]:

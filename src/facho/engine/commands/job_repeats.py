@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 from django.db.models import Count
 
 from facho.apps.hosts.selectors import DISCOVERY, without_sets
-from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A job that asks for the same facts of some of the OLTs."""
+    """A job that asks for the same facts or OIDs of some of the OLTs."""
 
     job: str
     facts: tuple[str, ...]
@@ -25,18 +26,37 @@ class Repeat:
 
 
 def find_repeats(
-    kind: str, facts: Iterable[str], olt_ids: Collection[int], job_id: int | None
+    kind: str,
+    facts: Iterable[str],
+    olt_ids: Collection[int],
+    job_id: int | None,
+    oids: Collection[str] = (),
 ) -> list[Repeat]:
     """Return the other enabled jobs that ask the same of these OLTs, those with the most OLTs first."""
     asked = _all_facts(kind, facts)
     others = SnmpJob.objects.filter(enabled=True).exclude(pk=job_id or 0).only("name", "kind", "facts")
-    same = {job.pk: (job.name, sorted(asked & _all_facts(job.kind, job.facts))) for job in others}
+    with_oids = defaultdict[int, set[str]](set)
+    for other, oid in SnmpJobOid.objects.filter(oid__oid__in=oids).values_list("job_id", "oid__oid"):
+        with_oids[other].add(oid)
+    same = {
+        job.pk: (job.name, sorted(asked & _all_facts(job.kind, job.facts)) + sorted(with_oids[job.pk]))
+        for job in others
+    }
     shared = {pk: found for pk, found in same.items() if found[1]}
     if not shared or not olt_ids:
         return []
     nodes = SnmpJobHost.objects.filter(job__in=shared, olt__in=olt_ids, enabled=True)
     counts = nodes.values_list("job").annotate(olts=Count("id")).order_by("-olts", "job")
     return [Repeat(shared[pk][0], tuple(shared[pk][1]), olts) for pk, olts in counts]
+
+
+def repeats_of_job(job: SnmpJob, olt_ids: Collection[int]) -> list[Repeat]:
+    """Return the other jobs that ask the same as a stored job."""
+    return find_repeats(job.kind, job.facts, olt_ids, job.pk, oids_of(job))
+
+
+def oids_of(job: SnmpJob) -> list[str]:
+    return list(job.oids.values_list("oid", flat=True))
 
 
 def _all_facts(kind: str, facts: Iterable[str]) -> set[str]:

@@ -12,14 +12,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from facho.apps.hosts.models import Olt
-from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
 from facho.core.interval import format_interval
 from facho.core.plan import Load, Task, hourly_load
-from facho.engine.commands.job_repeats import Repeat, find_repeats
+from facho.engine.commands.job_repeats import Repeat, find_repeats, oids_of, repeats_of_job
 from facho.engine.commands.job_targets import check_target, targeted_olts
-from facho.engine.commands.jobs import JobChanges, NewJob, job_named
+from facho.engine.commands.jobs import JobChanges, NewJob, affected_olts, job_named
 from facho.engine.commands.olts import brand_for
 from facho.engine.commands.schedule_draft import Schedule, ScheduleDraft
 from facho.vendors import GENERIC
@@ -79,15 +79,23 @@ def change_of(job: str | NewJob, olts: Sequence[str], interval: str | timedelta 
         target, site = check_target(job.target, job.site, brand := brand_for(job.brand or GENERIC))
         covered = dict(targeted_olts(target, site, brand).values_list("id", "name"))
         affected = named_olts(job.olts) | covered
-        repeats = find_repeats(job.kind, job.facts, affected, None)
+        repeats = find_repeats(job.kind, job.facts, affected, None, job.oids)
         return Change(lambda schedule: schedule.create_job(job), affected, repeats)
     if interval is not None:
         nodes = SnmpJobHost.objects.filter(job=job_named(job), interval_s=None)
         affected = dict(nodes.values_list("olt_id", "olt__name"))
         return Change(lambda schedule: schedule.update_job(job, JobChanges(interval=interval)), affected)
     found, affected = job_named(job), named_olts(olts)
-    repeats = find_repeats(found.kind, found.facts, affected, found.pk)
-    return Change(lambda schedule: schedule.attach(job, olts), affected, repeats)
+    return Change(lambda schedule: schedule.attach(job, olts), affected, repeats_of_job(found, affected))
+
+
+def change_of_job(job: SnmpJob, changes: JobChanges) -> Change:
+    """Return the change of what a job asks for, how often, or of which OLTs."""
+    olts = affected_olts(job, changes)
+    facts = job.facts if changes.facts is None else changes.facts
+    oids = oids_of(job) if changes.oids is None else changes.oids
+    repeats = find_repeats(job.kind, facts, olts, job.pk, oids)
+    return Change(lambda schedule: schedule.update_job(job.name, changes), olts, repeats)
 
 
 def named_olts(names: Sequence[str]) -> dict[int, str]:

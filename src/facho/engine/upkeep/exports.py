@@ -128,8 +128,10 @@ EXPORTS: Final = {
     "violations": Export(
         QuotaViolation,
         columns(
-            ("id", "olt", "period_start", "period_end", "severity", "notified", "notified_at", "created_at",
-             "report"),
+            (
+                "id", "olt", "period_start", "period_end", "severity", "notified", "notified_at",
+                "created_at", "report", "acknowledged_at", "acknowledged_by", "acknowledged_note",
+            ),
             olt="olt__name",
         ),
         at="period_start",
@@ -157,7 +159,7 @@ EXPORTS: Final = {
         columns(
             (
                 "id", "name", "brand", "kind", "facts", "interval_s", "priority", "max_attempts",
-                "retry_delay_s", "task_type", "master", "enabled", "created_at",
+                "retry_delay_s", "task_type", "master", "enabled", "created_at", "target", "target_site",
             ),
             brand="brand__name", master="master__name",
         ),
@@ -208,6 +210,7 @@ EXPORTS: Final = {
             (
                 "id", "olt", "period_start", "period_end", "status", "total_tasks", "completed_tasks",
                 "failed_tasks", "lost_slots", "load_p50_min", "load_p95_min", "near_pct", "median_error_s",
+                "waiting_runs",
             ),
             olt="olt__name",
         ),

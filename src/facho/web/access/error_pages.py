@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.template.loader import render_to_string
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from facho.web.server.refusals import PROBLEM_TYPE
+from facho.web.server.refusals import error_answer
 
 
 class NotFoundError(Http404):
@@ -19,23 +18,8 @@ class NotFoundError(Http404):
         self.sentence = sentence
 
 
-def error_page(
-    request: HttpRequest, status: HTTPStatus, title: str, sentence: str, *, again: str = ""
-) -> HttpResponse:
-    """Render a page for people, and problem details for the API."""
-    answer: HttpResponse
-    if request.path_info.startswith("/api/"):
-        problem = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": sentence}
-        answer = JsonResponse(problem, status=status, content_type=PROBLEM_TYPE)
-    else:
-        shown = {"title": title, "sentence": sentence, "status": status.value, "again": again}
-        answer = HttpResponse(render_to_string("components/error.html", shown), status=status)
-    answer["Cache-Control"] = "no-store"
-    return answer
-
-
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    return error_page(
+    return error_answer(
         request,
         HTTPStatus.BAD_REQUEST,
         _("This request cannot be understood"),
@@ -44,7 +28,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # 
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(
+    return error_answer(
         request,
         HTTPStatus.NOT_FOUND,
         _("This page does not exist"),
@@ -55,7 +39,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_failed(request: HttpRequest) -> HttpResponse:
-    return error_page(
+    return error_answer(
         request,
         HTTPStatus.INTERNAL_SERVER_ERROR,
         _("Something went wrong"),
@@ -68,7 +52,7 @@ def server_failed(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
-    return error_page(
+    return error_answer(
         request,
         HTTPStatus.FORBIDDEN,
         _("The form has expired"),

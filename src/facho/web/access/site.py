@@ -11,11 +11,12 @@ from django.template.loader import render_to_string
 from django.urls import get_script_prefix
 from django.utils.timezone import get_current_timezone, now
 from django.utils.translation import get_language
+from django_htmx.http import HttpResponseClientRefresh
 
 from facho.apps.access.selectors import role_of
 from facho.core.roles import Role
 from facho.core.time_zones import offset_text, zone_text
-from facho.web.access.pages import refuse_below
+from facho.web.access.pages import is_part, refuse_below
 from facho.web.navigation import links_in
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ class FachoAdminSite(_Site):
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.user.is_authenticated:
                 refuse_below(Role.VIEWER, request)
+            elif is_part(request):
+                # The page is loaded again, which asks to log in.
+                return HttpResponseClientRefresh()
             answer: HttpResponse = inner(request, *args, **kwargs)
             return answer
 

@@ -34,7 +34,7 @@ from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
 from facho.web.admin.confirmation import asks_why
 from facho.web.admin.quick_lists import tick_box
-from facho.web.admin.row_links import form_link, lead_to_pages, list_url
+from facho.web.admin.row_links import form_link, lead_to_pages, list_url, olt_link
 from facho.web.components.csv_answer import csv_answer
 from facho.web.words.refusals import refusal_words
 
@@ -112,10 +112,19 @@ class FachoModelAdmin(_Admin[M]):
         return lead_to_pages(super().get_changelist(request, **kwargs))
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Add a link to the form where rows lead to a page, for those who may change them."""
+        """Link OLTs to their pages, unless the column leads to the row itself.
+
+        Where rows lead to a page, those who may change them get a link to the form too.
+        """
         shown = tuple(super().get_list_display(request))
+        if "olt" not in self.get_list_display_links(request, shown):
+            shown = tuple("olt_page" if column == "olt" else column for column in shown)
         has_page = callable(self.view_on_site)
         return (*shown, "edit_link") if has_page and self.has_change_permission(request) else shown
+
+    @display(description="OLT", ordering="olt__name")
+    def olt_page(self, obj: Any) -> SafeString | None:
+        return None if obj.olt is None else olt_link(obj.olt)
 
     @display(description="")
     def edit_link(self, obj: Model) -> SafeString:

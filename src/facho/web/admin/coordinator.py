@@ -28,6 +28,7 @@ from facho.web.admin.base import OltRowsAdmin, ReadOnlyAdmin, show_outcome
 from facho.web.admin.columns import bytes_column, display, json_column, readable_json, word_column
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import choice_filter, recent_filter, word_filter
+from facho.web.admin.row_links import olt_link
 from facho.web.words.colours import LEVEL_COLOURS
 from facho.web.words.events import EVENTS
 
@@ -82,7 +83,7 @@ class CoordinatorLogAdmin(OltRowsAdmin[CoordinatorLog]):
 
     @display(description=_("OLT"), ordering="olt__name")
     def where(self, log: CoordinatorLog) -> str:
-        return log.olt.name if log.olt else GLOBAL
+        return olt_link(log.olt) if log.olt else GLOBAL
 
     event = word_column("event_type", _("event"), EVENTS)
 
@@ -97,7 +98,7 @@ class CoordinatorLogAdmin(OltRowsAdmin[CoordinatorLog]):
 
 @admin.register(OltConfiguration)
 class OltConfigurationAdmin(OltRowsAdmin[OltConfiguration]):
-    list_display = ("olt", "short_fingerprint", "changed_at")
+    list_display = ("changed_at", "olt", "short_fingerprint")
     list_filter = (recent_filter("changed_at", _("changed at")),)
     search_fields = ("olt__name", "fingerprint")
     ordering = ("olt__name",)

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -31,6 +32,7 @@ from facho.web.admin.columns import (
 )
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import recent_filter, word_filter
+from facho.web.admin.row_links import olt_link
 from facho.web.words.colours import STATE_COLOURS
 
 
@@ -151,13 +153,13 @@ def _abort_execution(execution_id: int) -> str:
 
 @admin.register(Attempt)
 class AttemptAdmin(ReadOnlyAdmin[Attempt]):
-    list_display = ("execution", "number", "olt", "job", "started_at", "took", "failure", "worker")
+    list_display = ("execution", "number", "olt_page", "job", "started_at", "took", "failure", "worker")
     # By the slot of the execution, which has an index.
     list_filter = (recent_filter("execution__slot", _("Slot"), by_the_clock=True),)
     search_fields = ("=execution__id", "worker", "error")
     ordering = ("-id",)
-    readonly_fields = ("olt", "job", "took", "failure")
-    fields = (("execution", "number"), ("olt", "job"), ("started_at", "ended_at"), "failure", "worker")
+    readonly_fields = ("olt_page", "job", "took", "failure")
+    fields = (("execution", "number"), ("olt_page", "job"), ("started_at", "ended_at"), "failure", "worker")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         related = super().get_queryset(request).select_related("execution__olt", "execution__node__job")
@@ -167,8 +169,8 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
         return reverse("execution", args=[attempt.execution_id])
 
     @display(description="OLT", ordering="execution__olt__name")
-    def olt(self, attempt: Attempt) -> str:
-        return attempt.execution.olt.name
+    def olt_page(self, attempt: Attempt) -> SafeString:
+        return olt_link(attempt.execution.olt)
 
     @display(description=_("job"))
     def job(self, attempt: Attempt) -> str:

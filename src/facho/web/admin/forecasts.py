@@ -27,7 +27,7 @@ _COLOURS: Final = {
 
 @admin.register(TaskForecast)
 class TaskForecastAdmin(OltRowsAdmin[TaskForecast]):
-    list_display = ("olt", "task_type", "expected", "at_most", "error", "samples", "updated_at")
+    list_display = ("task_type", "olt", "expected", "at_most", "error", "samples", "updated_at")
     list_filter = (TASK_TYPE_FILTER, ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "task_type")
     ordering = ("olt__name", "task_type")

@@ -10,13 +10,14 @@ from django.shortcuts import render
 from django.utils.translation import gettext, ngettext
 
 from facho.apps.access.selectors import role_of
-from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import current
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.job_repeats import Repeat, find_repeats
+from facho.engine.commands.job_repeats import Repeat, find_repeats, oids_of, repeats_of_job
 from facho.engine.commands.job_targets import check_target, targeted_olts
 from facho.engine.commands.schedule_draft import Schedule
 from facho.engine.commands.what_if import Change, WhatIf
+from facho.web.admin.form_commands import wanted_oids
 from facho.web.server.refusals import Refused
 from facho.web.what_if_limits import ask_what_if
 from facho.web.words.fact_choices import describe_fact
@@ -56,7 +57,7 @@ def look(
     if not asked and len(olts) > current().what_if_olts:
         raise CheckSkipped
     found = ask_what_if(request.user, role_of(request.user), Change(save, olts))
-    raise Previewed(found, repeats_of(form, olts))
+    raise Previewed(found, repeats_of(form, formsets[0], olts))
 
 
 def look_at_node(
@@ -68,12 +69,16 @@ def look_at_node(
         raise Previewed(())
     found = ask_what_if(request.user, role_of(request.user), Change(save, {node.olt_id: node.olt.name}))
     job = node.job
-    raise Previewed(found, () if change else find_repeats(job.kind, job.facts, [node.olt_id], job.pk))
+    raise Previewed(found, () if change else repeats_of_job(job, [node.olt_id]))
 
 
-def repeats_of(form: Any, olts: Collection[int]) -> list[Repeat]:
-    kind = form.cleaned_data.get("kind") or form.instance.kind
-    return find_repeats(kind, form.cleaned_data["facts"], olts, form.instance.pk)
+def repeats_of(form: Any, oids: Any, olts: Collection[int]) -> list[Repeat]:
+    """Return the jobs that ask the same as a form and its OIDs."""
+    job: SnmpJob = form.instance
+    changed = wanted_oids(job, oids)
+    every = changed or (oids_of(job) if job.pk and changed is None else ())
+    kind = form.cleaned_data.get("kind") or job.kind
+    return find_repeats(kind, form.cleaned_data["facts"], olts, job.pk, every)
 
 
 def weigh(request: HttpRequest, found: Sequence[WhatIf]) -> None:

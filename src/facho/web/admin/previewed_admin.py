@@ -25,6 +25,7 @@ class PreviewedAdmin(SwitchableAdmin[M]):
     change_form_after_template = "facho_admin/job_what_if.html"
 
     class Media:
+        js = ("facho/preview.js",)
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def changeform_view(

@@ -143,7 +143,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
     list_display = ("hour", "severity_badge", "olt", "missed", "top_reason", "notified", "seen_by")
     list_filter = (
         "severity",
-        recent_filter("created_at", _("created at"), by_the_clock=True),
+        recent_filter("period_start", _("hour"), by_the_clock=True, indexed="created_at"),
         "notified",
         _ACKNOWLEDGED_FILTER,
         ("olt", AutocompleteSelectFilter),

@@ -9,6 +9,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from facho.apps.hosts.models import Olt
+
 
 def lead_to_pages(page: type[ChangeList]) -> type[ChangeList]:
     """Return a change list whose rows link to the page that `view_on_site` of the admin names."""
@@ -24,6 +26,10 @@ def lead_to_pages(page: type[ChangeList]) -> type[ChangeList]:
 
 def list_url(model: type[Model]) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+
+
+def olt_link(olt: Olt) -> SafeString:
+    return format_html('<a class="fd-link" href="{}">{}</a>', reverse("olt", args=[olt.pk]), olt.name)
 
 
 def form_link(row: Model) -> SafeString:

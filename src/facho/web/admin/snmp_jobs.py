@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from django.contrib import admin, messages
@@ -9,14 +10,14 @@ from django.db.models import Count, Min, Model, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, RelatedDropdownFilter
 
 from facho.apps.access.actors import given_reason
 from facho.apps.db.database import database_now
 from facho.apps.localized_numbers import about
-from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.apps.snmp_jobs.models import JobTarget, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.commands import jobs, runs
 from facho.engine.commands.nodes import disable_nodes, enable_nodes
 from facho.engine.commands.schedule_draft import LiveSchedule, Schedule
@@ -66,13 +67,13 @@ class SnmpJobAdmin(PreviewedAdmin[SnmpJob]):
     form = JobForm
     list_display = (
         "name",
-        "brand",
+        "brand_or_any",
         "kind",
         "schedule",
+        "covers",
         "priority",
         "task_type",
         "master",
-        "node_count",
         "enabled",
     )
     list_select_related = ("brand", "master")
@@ -82,6 +83,7 @@ class SnmpJobAdmin(PreviewedAdmin[SnmpJob]):
     autocomplete_fields = ("brand", "master")
     actions = ("run_now", "enable", "disable", "duplicate", export_csv)
     inlines = (JobOidInline, NodeInline)
+    conditional_fields = MappingProxyType({"site": "target == 'site'"})
     fieldsets = (
         (None, {"fields": ("name", "enabled", ("brand", "kind"), "interval", ("target", "site"), "facts")}),
         (
@@ -124,7 +126,7 @@ class SnmpJobAdmin(PreviewedAdmin[SnmpJob]):
             form.instance.pk = made.pk
         if {"facts", "target", "site"}.intersection(form.changed_data) or nodes.new_objects:
             olts = form.instance.nodes.values_list("olt_id", flat=True)
-            for repeat in job_preview.repeats_of(form, list(olts)):
+            for repeat in job_preview.repeats_of(form, oids, list(olts)):
                 messages.warning(request, f"{job_preview.describe_repeat(repeat)}.")
 
     def get_deleted_objects(
@@ -149,10 +151,21 @@ class SnmpJobAdmin(PreviewedAdmin[SnmpJob]):
             return gettext("every %(every)s") % every
         return gettext("every %(every)s, next %(next)s") % {**every, "next": moment(due, timezone.now())}
 
+    @display(description=_("brand"), ordering="brand__name")
+    def brand_or_any(self, job: SnmpJob) -> str:
+        return pgettext("brand", "any") if job.brand.is_generic else str(job.brand)
+
     @display(description="OLTs")
-    def node_count(self, job: SnmpJob) -> int:
+    def covers(self, job: SnmpJob) -> str:
+        """Show the target, and on how many OLTs the job runs."""
         count: int = job.node_count_  # type: ignore[attr-defined]  # annotated above
-        return count
+        named = {
+            JobTarget.ALL: gettext("all: %(count)d"),
+            JobTarget.BRAND: gettext("all of its brand: %(count)d"),
+            JobTarget.SITE: gettext("site %(site)s: %(count)d"),
+        }
+        text = named.get(JobTarget(job.target), "%(count)d")
+        return text % {"count": count, "site": job.target_site}
 
     def has_run_permission(self, request: HttpRequest) -> bool:
         """Return whether the person may run nodes of the job."""
@@ -196,7 +209,7 @@ class NodeAdmin(WithSuspension, PreviewedAdmin[SnmpJobHost]):
         "health",
         "enabled",
     )
-    list_display_links = ("olt", "job")
+    list_display_links = ("job",)
     list_filter = (
         "enabled",
         suspended_filter(~Q(suspended_reason="")),

@@ -1,12 +1,16 @@
-"""Authentication by token (`Authorization: Bearer fd_...`). Browsers use their session."""
+"""Authentication by token (`Authorization: Bearer fd_...`), or by the session of a browser."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.utils.translation import gettext as _
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.authentication import (
+    BaseAuthentication,
+    SessionAuthentication,
+    get_authorization_header,
+)
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from facho.apps.access.models import ApiToken
@@ -32,6 +36,16 @@ class BearerToken(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return 'Bearer realm="api"'
+
+
+class BrowserSession(SessionAuthentication):
+    def enforce_csrf(self, request: Request) -> None:
+        """Refuse in the language of the reader."""
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied:
+            sentence = _("the token of the session is missing or wrong: send it in the header X-CSRFToken")
+            raise PermissionDenied(sentence) from None
 
 
 def role_of_request(request: Request) -> Role | None:

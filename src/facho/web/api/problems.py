@@ -19,7 +19,13 @@ from facho.engine.commands.errors import CommandError
 from facho.web.access.error_pages import server_failed
 from facho.web.api.throttling import count_refusal
 from facho.web.server.query_limits import database_is_busy
-from facho.web.server.refusals import PROBLEM_TYPE, Refused, database_too_slow, render_refusal
+from facho.web.server.refusals import (
+    PROBLEM_TYPE,
+    Refused,
+    database_too_slow,
+    problem_details,
+    render_refusal,
+)
 from facho.web.server.slow_clients import TOO_LONG, RequestTooLong
 
 log = logging.getLogger(__name__)
@@ -57,11 +63,10 @@ def _refused_response(error: Refused) -> Response:
 
 
 def problem(status: int, error: exceptions.APIException) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
     if isinstance(error, exceptions.ValidationError):
         errors = [{"field": field, "message": message} for field, message in _field_errors(error.detail)]
-        return {**found, "detail": _("invalid input"), "errors": errors}
-    return {**found, "detail": str(error.detail)}
+        return {**problem_details(HTTPStatus(status), _("invalid input")), "errors": errors}
+    return problem_details(HTTPStatus(status), str(error.detail))
 
 
 def handle_server_error(request: HttpRequest) -> HttpResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from drf_spectacular.authentication import SessionScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
@@ -62,6 +63,10 @@ class Bearer(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:  # noqa: ARG002
         return {"type": "http", "scheme": "bearer"}
+
+
+class Session(SessionScheme):  # type: ignore[no-untyped-call]
+    target_class = "facho.web.api.authentication.BrowserSession"
 
 
 def with_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:

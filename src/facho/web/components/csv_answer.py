@@ -1,14 +1,18 @@
-"""Answer with rows as CSV, sent while they are read."""
+"""Answer with rows as CSV, sent while they are read.
+
+Each list of our pages answers with its rows as CSV at its own address, with its own filters and rights:
+`?export=csv`.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, Final
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
-from django.db.models import QuerySet
+from django.db.models import Case, Model, QuerySet, Value, When
 from django.http import HttpRequest, StreamingHttpResponse
 
 from facho.apps.access.audit_actions import Action
@@ -17,6 +21,17 @@ from facho.engine.upkeep.list_exports import find_export
 
 # Without a byte order mark, spreadsheets misread UTF-8.
 _BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+def wants_csv(request: HttpRequest) -> bool:
+    return request.GET.get("export") == "csv"
+
+
+def rows_in_order(model: type[Model], ids: Sequence[int]) -> QuerySet[Any]:
+    """Return the rows with these ids, in their order: a list that was chosen row by row."""
+    places = [When(pk=each, then=Value(place)) for place, each in enumerate(ids)]
+    rows = model._default_manager.filter(pk__in=ids)
+    return rows.order_by(Case(*places)) if places else rows.none()
 
 
 def csv_answer(request: HttpRequest, rows: QuerySet[Any]) -> StreamingHttpResponse:

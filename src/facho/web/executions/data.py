@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from facho.apps.execution_coordinator.models import ExecutionPlan
+from facho.apps.execution_coordinator.selectors import plan_at
 from facho.apps.executions.models import Attempt, Execution
-from facho.web.words.facts import ONU_FACTS
+from facho.web.words.fact_choices import describe_fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,18 @@ def executions_with_names() -> QuerySet[Execution]:
 
 def read_execution_page(execution: Execution, now: datetime) -> ExecutionPage:
     attempts = Attempt.objects.filter(execution=execution).order_by("number")
-    plans = ExecutionPlan.objects.filter(
-        olt=execution.olt_id, period_start__lte=execution.slot, period_end__gt=execution.slot
-    )
     return ExecutionPage(
         now=now,
         execution=execution,
         facts=_facts(execution),
         attempts=tuple(_attempt(each) for each in attempts),
-        plan_id=plans.order_by("-id").values_list("id", flat=True).first(),
+        plan_id=plan_at(execution.olt_id, execution.slot),
     )
 
 
 def _facts(execution: Execution) -> tuple[str, ...]:
     facts = execution.node.job.facts if execution.node else ()
-    return tuple(str(ONU_FACTS.get(each, each)) for each in facts)
+    return tuple(describe_fact(each) for each in facts)
 
 
 def _attempt(row: Attempt) -> AttemptRow:

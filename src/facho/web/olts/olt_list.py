@@ -55,8 +55,7 @@ class OltList:
 
 def read_olt_list(query: OltQuery, now: datetime) -> OltList:
     """Read a page of the list in a fixed number of queries; ONUs are counted for its OLTs only."""
-    rows = query.filter(with_health(olts_under_maintenance(now)), text_in=("name", "address", "site"))
-    page = Paginator(_sort_worst_first(rows), ROWS).get_page(query.page)
+    page = Paginator(listed_olts(query, now), ROWS).get_page(query.page)
     olts = list(page.object_list)
     ids = [olt.id for olt in olts]
     onus, outages = _count_onus(ids), _count_outages(ids)
@@ -75,7 +74,9 @@ def read_olt_list(query: OltQuery, now: datetime) -> OltList:
     return OltList(listed, page, list(sites))
 
 
-def _sort_worst_first(rows: QuerySet[Any]) -> QuerySet[Any]:
+def listed_olts(query: OltQuery, now: datetime) -> QuerySet[Any]:
+    """Return the OLTs of the list, those that need a person first."""
+    rows = query.filter(with_health(olts_under_maintenance(now)), text_in=("name", "address", "site"))
     worst = Case(*(When(Q(condition=health), then=Value(place)) for place, health in enumerate(Health)))
     return rows.select_related("brand", "model").defer("credentials").order_by(worst, "name")
 

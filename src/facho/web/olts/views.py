@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext
 
@@ -15,20 +16,23 @@ from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.access.error_pages import NotFoundError
+from facho.web.components.csv_answer import csv_answer, wants_csv
 from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.shared_part import SharedPart, answer_part
 from facho.web.olts.actions import UNDO
 from facho.web.olts.details import read_olt_details
 from facho.web.olts.live import read_olt_live
-from facho.web.olts.olt_list import read_olt_list
+from facho.web.olts.olt_list import listed_olts, read_olt_list
 
 VIEW = ("view", "hosts.olt")
 
 
 @page_for(*VIEW)
-def olts(request: HttpRequest) -> HttpResponse:
+def olts(request: HttpRequest) -> HttpResponseBase:
     query, now = parse_olt_query(request.GET), database_now()
+    if wants_csv(request):
+        return csv_answer(request, listed_olts(query, now))
     context = _list_context(query, now, may_add=request.user.has_perm("hosts.add_olt"))
     if request.htmx and not request.htmx.boosted:  # type: ignore[attr-defined]  # of its middleware
         return render(request, "olts/list_rows.html", context)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from django.db.models import F
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -39,6 +39,7 @@ from facho.core.roles import Role
 from facho.engine.commands import runs
 from facho.engine.commands.errors import CommandError
 from facho.web.access.pages import for_role
+from facho.web.components.csv_answer import csv_answer, rows_in_order, wants_csv
 from facho.web.components.list_query import parse_choice
 from facho.web.components.page import action_for, part_for, render_page
 from facho.web.onus.data import DEFAULT_HOURS, HOURS, read_onu_page
@@ -182,12 +183,15 @@ def rank_onus(query: WorstQuery, now: datetime) -> Ranking:
 @require_safe
 @never_cache
 @for_role(Role.VIEWER)
-def worst(request: HttpRequest) -> HttpResponse:
+def worst(request: HttpRequest) -> HttpResponseBase:
     """Show the ONUs with the least power, or those that go offline most often."""
     query, now = parse_worst_query(request.GET), database_now()
-    olts = list(Olt.objects.order_by("site", "name").values_list("id", "name", "site"))
     by_power = query.by == BY_POWER
     ranking = rank_onus(query, now)
+    if wants_csv(request):
+        ids = ranking.worst if by_power else [each.onu_id for each in ranking.worst]
+        return csv_answer(request, rows_in_order(Onu, ids))
+    olts = list(Olt.objects.order_by("site", "name").values_list("id", "name", "site"))
     return render_page(
         request,
         "onus/worst.html",
@@ -209,10 +213,12 @@ def worst(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 @for_role(Role.VIEWER)
-def unprovisioned(request: HttpRequest) -> HttpResponse:
+def unprovisioned(request: HttpRequest) -> HttpResponseBase:
     """Show the newest first: that is the one that somebody installs right now."""
-    rows = Unprovisioned.objects.select_related("olt").defer("olt__credentials")
-    found = list(rows.order_by(F("first_seen").desc(), "id")[: _MOST_WAITING + 1])
+    rows = Unprovisioned.objects.order_by("-first_seen", "id")
+    if wants_csv(request):
+        return csv_answer(request, rows)
+    found = list(rows.select_related("olt").defer("olt__credentials")[: _MOST_WAITING + 1])
     return render_page(
         request,
         "onus/unprovisioned.html",

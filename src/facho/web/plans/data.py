@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, Count, F, FilteredRelation, Q, QuerySet, When
 
-from facho.apps.execution_coordinator.models import PlanStatus
+from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import closed_times
 from facho.config import Config
@@ -33,13 +33,6 @@ AHEAD: Final = timedelta(hours=1)
 _NO_ROOM: Final = Q(plan__infeasible__isnull=False)
 _LOSES: Final = Q(plan__lost_slots__gt=0)
 _WAITS: Final = Q(plan__waiting_runs__gt=0)
-_WORST_FIRST: Final = (
-    Case(When(_NO_ROOM, then=0), default=1),
-    F("plan__lost_slots").desc(nulls_last=True),
-    F("plan__waiting_runs").desc(nulls_last=True),
-    F("plan__load_p50_min").desc(nulls_last=True),
-    F("name").asc(),
-)
 _COLUMNS: Final = (
     "id", "name", "site", "plan__id", "plan__load_p50_min", "plan__lost_slots", "plan__infeasible",
 )  # fmt: skip
@@ -84,7 +77,7 @@ class NextHour:
 def read_next_hour(query: PlanQuery, now: datetime, config: Config) -> NextHour:
     window = TimelineRange(now, now, now + AHEAD)
     olts = _olts_with_plans(now, config)
-    page = Paginator(_narrow(olts, query).order_by(*_WORST_FIRST).values_list(*_COLUMNS), ROWS)
+    page = Paginator(_narrow(olts, query).order_by(*_worst_first("plan__", "")).values_list(*_COLUMNS), ROWS)
     shown = page.get_page(query.page)
     ids = [row[0] for row in shown]
     runs: dict[int, list[TimelineRun]] = defaultdict(list)
@@ -115,20 +108,37 @@ def _waiting_runs(runs: Sequence[TimelineRun], longer_than: timedelta) -> list[T
     return sorted(found, key=lambda run: run.delay, reverse=True)
 
 
-def _olts_with_plans(now: datetime, config: Config) -> QuerySet[Olt]:
+def _olts_with_plans(now: datetime, config: Config) -> QuerySet[Any]:
     """Return the enabled OLTs, each with its plan of the running hour if there is one."""
     hour = running_hour(now, config.time_zone)
     of_this_hour = Q(plans__status=PlanStatus.ACTIVE, plans__period_start=hour.start)
     return Olt.objects.filter(enabled=True).annotate(plan=FilteredRelation("plans", condition=of_this_hour))
 
 
-def _narrow(olts: QuerySet[Olt], query: PlanQuery) -> QuerySet[Olt]:
+def listed_plans(query: PlanQuery, now: datetime, config: Config) -> QuerySet[ExecutionPlan]:
+    """Return the plans of the OLTs of the list, in its order."""
+    olts = _narrow(_olts_with_plans(now, config), query)
+    return ExecutionPlan.objects.filter(id__in=olts.values("plan__id")).order_by(*_worst_first("", "olt__"))
+
+
+def _worst_first(plan: str, olt: str) -> list[Any]:
+    """Return the order of the list, given what leads to the columns of a plan and of its OLT."""
+    return [
+        Case(When(**{f"{plan}infeasible__isnull": False}, then=0), default=1),
+        F(f"{plan}lost_slots").desc(nulls_last=True),
+        F(f"{plan}waiting_runs").desc(nulls_last=True),
+        F(f"{plan}load_p50_min").desc(nulls_last=True),
+        F(f"{olt}name").asc(),
+    ]
+
+
+def _narrow(olts: QuerySet[Any], query: PlanQuery) -> QuerySet[Any]:
     if query.text:
         olts = olts.filter(Q(name__icontains=query.text) | Q(site__icontains=query.text))
     return olts.filter(_NO_ROOM | _LOSES | _WAITS) if query.conflicts else olts
 
 
-def _totals(olts: QuerySet[Olt]) -> PlanTotals:
+def _totals(olts: QuerySet[Any]) -> PlanTotals:
     counts = olts.aggregate(
         olts=Count("id"),
         overfull=Count("id", filter=_NO_ROOM),

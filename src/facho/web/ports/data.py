@@ -82,12 +82,12 @@ class PortPage:
 
 
 def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Config) -> PortPage:
-    onus = _port_onus(port)
+    onus = port_onus(port, query.sort)
     rows = list(
         onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power", "optical_state")
     )
     collected = collected_at(port.olt_id)
-    shown = Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page)
+    shown = Paginator(onus, ROWS).get_page(query.page)
     weak = sum(has_weak_power(judged) for _state, _power, judged in rows)
     powers = [power for _state, power, _judged in rows if power is not None]
     judged = sum(power is not None or has_weak_power(state) for _state, power, state in rows)
@@ -106,11 +106,13 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
     )
 
 
-def _port_onus(port: PonPort) -> QuerySet[Any]:
+def port_onus(port: PonPort, sort: str) -> QuerySet[Any]:
+    """Return the ONUs of a port in the order of its list."""
     place = {"frame": port.frame, "slot": port.slot, "port": port.port}
     empty = {f"{name}__isnull": True for name, value in place.items() if value is None}
     known = {name: value for name, value in place.items() if value is not None}
-    return Onu.objects.filter(olt=port.olt_id, address__isnull=False, **known, **empty).annotate(power=POWER)
+    onus = Onu.objects.filter(olt=port.olt_id, address__isnull=False, **known, **empty)
+    return _sort_onus(onus.annotate(power=POWER), sort)
 
 
 def _sort_onus(onus: QuerySet[Any], sort: str) -> QuerySet[Any]:

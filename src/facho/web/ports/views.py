@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext
 
@@ -18,20 +19,21 @@ from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.core.optics import Limits
 from facho.web.access.error_pages import NotFoundError
+from facho.web.components.csv_answer import csv_answer, wants_csv
 from facho.web.components.page import page_for, render_page
-from facho.web.ports.data import DAYS, parse_port_query, read_port_page
+from facho.web.ports.data import DAYS, parse_port_query, port_onus, read_port_page
 
 VIEW = ("view", "chassis.ponport")
 
 
 @page_for(*VIEW)
-def port(request: HttpRequest, olt_id: int, port_id: int) -> HttpResponse:
+def port(request: HttpRequest, olt_id: int, port_id: int) -> HttpResponseBase:
     rows = PonPort.objects.select_related("olt").defer("olt__credentials")
     return _page(request, get_object_or_404(rows, id=port_id, olt=olt_id))
 
 
 @page_for(*VIEW)
-def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
+def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponseBase:
     """Show a port by its place: some ports are known from their ONUs only."""
     olt = get_object_or_404(Olt.objects.defer("credentials"), id=olt_id)
     row = PonPort.objects.filter(olt=olt_id, place=place).values_list("id", flat=True).first()
@@ -44,8 +46,10 @@ def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
     return _page(request, PonPort(olt=olt, place=place, frame=frame, slot=slot, port=number))
 
 
-def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
+def _page(request: HttpRequest, found: PonPort) -> HttpResponseBase:
     query = parse_port_query(request.GET)
+    if wants_csv(request):
+        return csv_answer(request, port_onus(found, query.sort))
     now, olt_id = database_now(), found.olt_id
     page = read_port_page(found, query, now, current())
     maintained = {olt_id} if maintained_until(olt_id, now) else set[int]()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +11,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext
 
 from facho.apps.db.database import database_now
-from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus, QuotaViolation
+from facho.apps.execution_coordinator.models import QuotaViolation
+from facho.apps.execution_coordinator.selectors import plan_at
 from facho.apps.execution_coordinator.texts import hour_in_words
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.acknowledgements import acknowledge_violation
@@ -23,8 +26,6 @@ def violation(request: HttpRequest, violation_id: int) -> HttpResponse:
     found = get_object_or_404(_violations(), id=violation_id)
     hour = hour_in_words(found.period_start, found.period_end)
     title = gettext("Quota violation, %(olt)s, %(hour)s") % {"olt": found.olt.name, "hour": hour}
-    plans = ExecutionPlan.objects.filter(olt=found.olt_id, period_start=found.period_start)
-    plan = plans.exclude(status=PlanStatus.SUPERSEDED).values_list("id", flat=True).first()
     return render_page(
         request,
         "violations/page.html",
@@ -34,7 +35,9 @@ def violation(request: HttpRequest, violation_id: int) -> HttpResponse:
         missed=[task for task in tasks_of(found.report) if task.severity],
         tasks=tasks_with_bars(found.report),
         reasons=reasons_of(found.report),
-        plan_id=plan,
+        plan_id=plan_at(found.olt_id, found.period_start),
+        quotas_of_hour=_rows_of_hour("period_start", found),
+        executions_of_hour=_rows_of_hour("slot", found),
         now=database_now(),
     )
 
@@ -50,6 +53,12 @@ def acknowledge(request: HttpRequest, violation_id: int) -> HttpResponse:
     else:
         messages.success(request, gettext("The violation is acknowledged."))
     return redirect("violation", found.pk)
+
+
+def _rows_of_hour(column: str, violation: QuotaViolation) -> str:
+    """Return the query that narrows a list of the admin to the OLT and the hour of a violation."""
+    start, end = violation.period_start.isoformat(), violation.period_end.isoformat()
+    return urlencode({"olt__id__exact": violation.olt_id, f"{column}__gte": start, f"{column}__lt": end})
 
 
 def _violations() -> QuerySet[QuotaViolation]:

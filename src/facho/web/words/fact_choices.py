@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.hosts.selectors import PLACE_FACTS, USUAL_SETS, facts_offered
 from facho.vendors import GENERIC, Entity, builtin
-from facho.vendors.facts import FACTS
+from facho.vendors.facts import FACTS, full_fact_name
 from facho.web.words.facts import ONU_FACTS
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def pick_facts(chosen: Collection[str] | None) -> list[FactGroup]:
     ]
     for entity, facts in FACTS.items():
         names = [
-            (_full_name(entity, fact), _name(fact))
+            (full_fact_name(entity, fact), _name(fact))
             for fact in facts
             if entity is not Entity.ONU or fact not in PLACE_FACTS
         ]
@@ -136,10 +136,6 @@ def _by_vendor(names: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(said))
 
 
-def _full_name(entity: Entity, fact: str) -> str:
-    return fact if entity is Entity.ONU else f"{entity.value}.{fact}"
-
-
 @lru_cache(maxsize=1)
 def _families() -> Mapping[str, Sequence[str]]:
     """Return the families that have each fact and each usual set."""
@@ -153,5 +149,7 @@ def _families() -> Mapping[str, Sequence[str]]:
 
 def _facts_of(name: str) -> Iterator[str]:
     profile = builtin()[name]
-    facts = {_full_name(table.entity, column.fact) for table in profile.tables for column in table.columns}
+    facts = {
+        full_fact_name(table.entity, column.fact) for table in profile.tables for column in table.columns
+    }
     yield from sorted(facts | USUAL_SETS.intersection(facts_offered(profile)))

@@ -93,6 +93,16 @@ def test_the_preview_of_a_target_has_all_its_olts_and_the_jobs_that_ask_the_same
     ]
 
 
+def test_jobs_with_the_same_oid_ask_the_same() -> None:
+    add("a")
+    oid = "1.3.6.1.4.1.99999.1.1"
+    create_job(NewJob("uptime", "", "walk", "5m", oids=[oid], olts=["a"]), database_now())
+    change = change_of(NewJob("again", "", "walk", "5m", oids=[oid], olts=["a"]), (), None)
+    assert [each.as_json() for each in change.repeats] == [{"job": "uptime", "facts": [oid], "olts": 1}]
+    other = change_of(NewJob("other", "", "walk", "5m", oids=[f"{oid}.1"], olts=["a"]), (), None)
+    assert other.repeats == []
+
+
 def test_a_job_is_no_repeat_of_itself_nor_of_one_on_other_olts() -> None:
     add("a")
     made = job("all")

@@ -269,9 +269,10 @@ def test_violations_are_found_by_time_severity_and_whether_they_were_told(admin_
         violation(other, at=at, severity=severity, period_start=at, notified=severity == "CRITICAL")
     severities = dict(QuotaViolation.objects.values_list("pk", "severity"))
     for asked, found in {
-        "created_at=hour": {"HIGH"},
-        "created_at=24h": {"HIGH", "LOW"},
-        "created_at=7d": {"HIGH", "LOW", "CRITICAL"},
+        "period_start=hour": set(),
+        "period_start=previous": {"HIGH"},
+        "period_start=24h": {"HIGH", "LOW"},
+        "period_start=7d": {"HIGH", "LOW", "CRITICAL"},
         "severity__exact=LOW": {"LOW"},
         "notified__exact=1": {"CRITICAL"},
         "q=Centro": {"HIGH"},

@@ -108,8 +108,8 @@ def test_each_role_and_time_zone_has_its_own() -> None:
         request = RequestFactory().get(LIVE)
         request.user = people[role]
         with timezone.override(ZoneInfo(zone)):
-            shown = {"refused": {"sentence": f"{role.slug} in {zone}"}}
-            return rendered_part(request, SharedPart("components/refused.html", lambda: shown)).content
+            shown = {"sentence": f"{role.slug} in {zone}"}
+            return rendered_part(request, SharedPart("components/error.html", lambda: shown)).content
 
     people = {role: person(role, role.slug) for role in (Role.VIEWER, Role.OPERATOR)}
     places = [(role, zone) for role in people for zone in ("America/Bogota", "Europe/Madrid")]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import html
+import re
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaViolation
+from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
 from facho.web.components.recent_events import recent_events
 from tests.api_clients import asking, person, refused_at
-from tests.factories import add_olts, at
+from tests.factories import add_job, add_olts, at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 BUSY = {"why": "olt_busy", "what": "discovery", "count": 8, "lost_s": 2400}
@@ -116,6 +121,33 @@ def test_lists_and_feeds_lead_to_it(violation: QuotaViolation) -> None:
     assert link in client.get("/admin/execution_coordinator/quotaviolation/").content.decode()
     overview = client.get("/coordinator/dashboard/overview/").content.decode()
     assert overview.count(link) == 2
+
+
+def test_it_leads_to_the_quotas_and_the_executions_of_its_hour(violation: QuotaViolation) -> None:
+    job = add_job("discovery", "north", interval="10m", facts=["state"])
+    node = job.nodes.get()
+    for slot in ("08:59", "09:30", "10:00"):
+        Execution.objects.create(
+            node=node, olt=violation.olt, state="SUCCESS", trigger="SCHEDULE", slot=at(slot),
+            not_before=at(slot), queued_at=at(slot),
+        )  # fmt: skip
+    client = visiting(Role.VIEWER)
+    text = client.get(path(violation)).content.decode()
+    hrefs = dict(re.findall(r'id="violation-(quotas|executions)" href="([^"]+)"', text))
+    found = client.get(html.unescape(hrefs["executions"])).context["cl"].queryset
+    assert [row.slot for row in found] == [at("09:30")]
+    assert client.get(html.unescape(hrefs["quotas"])).status_code == 200
+
+
+def test_it_takes_a_few_queries_however_much_was_missed(violation: QuotaViolation) -> None:
+    client = visiting(Role.VIEWER)
+    client.get(path(violation))
+    with CaptureQueriesContext(connection) as few:
+        client.get(path(violation))
+    QuotaViolation.objects.update(report={**REPORT, "tasks": REPORT["tasks"] * 20})
+    with CaptureQueriesContext(connection) as many:
+        client.get(path(violation))
+    assert len(many) == len(few) <= 6
 
 
 def test_one_of_long_ago_without_tasks_is_shown(olt: Olt) -> None:

@@ -17,8 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.engine.commands import jobs
 from facho.engine.commands.input_checks import LONGEST_NAME
-from facho.engine.commands.job_repeats import find_repeats
-from facho.engine.commands.what_if import Change, change_of
+from facho.engine.commands.what_if import change_of, change_of_job
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, no_content, show_replanned
 from facho.web.api.input import Given, Interval, RowNames, read_input
 from facho.web.api.v1.job_input import JobChange, JobGiven, job_changes, new_job
@@ -103,11 +102,7 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         job = self.get_object()
         changes = job_changes(read_input(JobChange, request, partial=True))
         if wants_preview(request):
-            olts = jobs.affected_olts(job, changes)
-            facts = job.facts if changes.facts is None else changes.facts
-            repeats = find_repeats(job.kind, facts, olts, job.pk)
-            change = Change(lambda schedule: schedule.update_job(job.name, changes), olts, repeats)
-            return show_what_if(request, change)
+            return show_what_if(request, change_of_job(job, changes))
         jobs.update_job(job.name, changes, database_now())
         return self.show_row(job.pk)
 

@@ -44,11 +44,49 @@
     shown.set(event.detail.target, event.detail.xhr.getResponseHeader("ETag"));
   });
 
-  // Every page polls its banner: if that fails, what the page shows is out of date.
+  // The pages of errors have one alert. Without an answer there is none.
+  const sentenceOf = (xhr) => {
+    const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
+    return page.querySelector("[role=alert]")?.textContent.trim() ?? "";
+  };
+
+  // A button whose request fails says so where its result would be.
+  const sayAt = (place, sentence) => {
+    const said = document.createElement("p");
+    said.className = "fd-error";
+    said.setAttribute("role", "alert");
+    said.textContent = sentence;
+    place.replaceChildren(said);
+  };
+
+  // Every page polls its banner: if that fails, what the page shows is out of date. What a person asked for with a
+  // filter or a link is said there too, until the next poll.
+  const BY_A_PERSON = "by a person";
+  const POLLS = ["banner", "live"];
+  const failed = new Map();
+
   document.addEventListener("htmx:afterRequest", (event) => {
+    const { elt, target, xhr, successful, requestConfig } = event.detail;
     const unheard = document.getElementById("unheard");
-    if (unheard && ["banner", "live"].includes(event.detail.elt.id)) {
-      unheard.hidden = event.detail.successful || event.detail.xhr.status === 304;
+    if (!unheard) {
+      return;
     }
+    unheard.dataset.silent ??= unheard.textContent;
+    const isFailure = !successful && xhr.status !== 304;
+    if (requestConfig.verb !== "get") {
+      if (isFailure) {
+        sayAt(target, sentenceOf(xhr) || unheard.dataset.refused);
+      }
+      return;
+    }
+    const key = POLLS.includes(elt.id) ? elt.id : BY_A_PERSON;
+    if (isFailure && (key !== BY_A_PERSON || elt.matches("form, a"))) {
+      failed.set(key, sentenceOf(xhr) || unheard.dataset.silent);
+    } else if (!isFailure) {
+      failed.delete(key);
+      failed.delete(BY_A_PERSON);
+    }
+    unheard.hidden = failed.size === 0;
+    unheard.textContent = failed.values().next().value ?? unheard.dataset.silent;
   });
 }
