@@ -42,7 +42,6 @@ from facho.engine.commands.olts import (
 )
 from facho.snmp.transport import parse_address
 
-
 # The options whose names are not those of the columns: `--brand` and `--site` select OLTs.
 _OPTIONS: Final = {
     "name": "--new-name",
