@@ -6,8 +6,9 @@ LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-compile
 # As pip does, but on all cores. Files that do not compile are package data and never imported.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
-# Without the advertisement of its successor. A link to nothing, or a page in no menu, is an error.
-MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+# Without the advertisement of its successor. A link to nothing, or a page in no menu, is an error; --quiet would
+# hide both.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 FUZZ_CASES ?= 1000000
 # With this variable set, each of the hundreds of processes that the tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -102,7 +102,8 @@ def test_a_shell_has_the_models_and_writes_only_if_it_may(facho: OwnFacho) -> No
     asked = facho.run("shell", given="print(*Olt.objects.values_list('name', flat=True))\n")
     assert asked.stdout == "olt-h olt-z\n"
     write = "Olt.objects.update(site='x')"
-    assert facho.run("shell", "-c", write).returncode == 1
+    refused = facho.run("shell", "-c", write)
+    assert (refused.returncode, refused.stderr) == (1, "Error: a shell only reads; --write lets it write\n")
     assert facho.rows("SELECT DISTINCT site FROM olts") == [("",)]
     facho.does("shell", "--write", "-c", write)
     assert facho.rows("SELECT DISTINCT site FROM olts") == [("x",)]

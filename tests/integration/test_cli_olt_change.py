@@ -83,7 +83,9 @@ def test_an_olt_gets_another_name_address_and_site(facho: OwnFacho) -> None:
         (["--all", "--yes"], "say what to change"),
         (["olt-1", "--port", "1161"], "add --yes, or --dry-run"),
         (["--all", "--address", "10.0.0.9", "--yes"], "--address is for one OLT, and 3 are selected"),
-        (["olt-1", "--address", "10.0.0.2", "--yes"], "olt-2 already has the address 10.0.0.2"),
+        (["olt-1", "--address", "10.0.0.2", "--yes"], "--address: olt-2 already has the address 10.0.0.2"),
+        (["olt-1", "--new-name", "olt-2", "--yes"], "--new-name: the name 'olt-2' is already taken"),
+        (["olt-1", "--new-brand", "acme", "--yes"], "--new-brand: unknown brand 'acme'"),
         (["--all", "--user", "monitor", "--yes"], "olt-1: it has SNMP v2c, and only SNMPv3 has a user"),
         (["--site", "Oeste", "--port", "1161", "--yes"], "no OLT is at the site 'Oeste'"),
         (["--all", "--max-varbinds", "many", "--yes"], "--max-varbinds: 'many' is not a whole number"),
@@ -130,6 +132,25 @@ def test_a_file_changes_the_olts_that_exist_and_adds_the_others(facho: OwnFacho,
         "1 OLTs were added, 1 changed, 1 stay as they are.",
     ]
     assert [limits(facho)[at] for at in (0, 3)] == [("olt-1", 9, 1.5), ("olt-4", None, None)]
+
+
+def test_a_file_may_have_semicolons_as_spreadsheets_write_them(facho: OwnFacho, tmp_path: Path) -> None:
+    file = tmp_path / "update.csv"
+    file.write_text("\ufeffname;site;max_varbinds\r\nolt-1;Ñuñoa, centro;9\r\n", "utf-8")
+    assert facho.does("olt", "import", str(file), "--update", "--no-test").splitlines() == [
+        "line 2: olt-1: changed: site, max varbinds",
+        "0 OLTs were added, 1 changed, 0 stay as they are.",
+    ]
+    assert facho.rows("SELECT site FROM olts WHERE name = 'olt-1'") == [("Ñuñoa, centro",)]
+
+
+def test_a_file_with_a_name_that_no_olt_has_says_so(facho: OwnFacho, tmp_path: Path) -> None:
+    file = tmp_path / "update.csv"
+    file.write_text("name,site\nolt-11,Sur\n")
+    sentence = "olt-11: address: no OLT has this name yet; a new one needs an address"
+    done = facho.run("olt", "import", str(file), "--update", "--no-test")
+    assert done.returncode == 2
+    assert sentence in done.stderr
 
 
 def test_a_file_with_a_bad_change_says_which_line_and_saves_nothing(facho: OwnFacho, tmp_path: Path) -> None:

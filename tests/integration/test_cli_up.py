@@ -99,6 +99,22 @@ def test_up_collects_and_shows_and_stops_in_order(facho: OwnFacho, fleet: FleetP
     assert not any(Path(f"/proc/{child}").exists() for child in children)
 
 
+def test_up_says_how_to_log_in_until_there_is_an_administrator(facho: OwnFacho) -> None:
+    hint = "Nobody can log in yet: facho user add NAME --role administrator"
+    assert hint in lines_of_up(facho)
+    facho.does("user", "add", "ana", "--role", "administrator")
+    assert hint not in lines_of_up(facho)
+
+
+def lines_of_up(facho: OwnFacho) -> list[str]:
+    web = free_port()
+    with running(facho, "up", "--address", f"127.0.0.1:{web}") as up:
+        wait_until(lambda: answers(web))
+        up.send_signal(signal.SIGINT)
+        output, _ = up.communicate(timeout=PATIENCE_S)
+    return output.splitlines()
+
+
 def test_an_engine_that_dies_is_started_again(facho: OwnFacho) -> None:
     with running(facho, "up", "--address", f"127.0.0.1:{free_port()}") as up:
         wait_until(lambda: workers(facho))

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from facho.cli.errors import fail
 from facho.cli.system import system
 
 _EXAMPLES: Final = """
@@ -34,10 +35,16 @@ def shell(
     """Start Python with the models of the database."""
     with system():
         from django.core.management import call_command
+        from django.db import DatabaseError
 
-        from facho.apps.db.database import refuse_writes
+        from facho.apps.db.database import is_refused_write, refuse_writes
 
         if code is None and not sys.stdin.isatty():
             code = sys.stdin.read()
-        with nullcontext() if write else refuse_writes():
-            call_command("shell", command=code, interface="python", verbosity=0)
+        try:
+            with nullcontext() if write else refuse_writes():
+                call_command("shell", command=code, interface="python", verbosity=0)
+        except DatabaseError as error:
+            if write or not is_refused_write(error):
+                raise
+            fail("a shell only reads; --write lets it write")

@@ -44,6 +44,8 @@ SharedPort = Annotated[bool, typer.Option(SHARED_PORT, hidden=True)]
 def up(pollers: Pollers = None, address: Address = None) -> None:
     """Run the engine and the web on this machine, in two processes."""
     with system(by_person=False) as config:
+        from facho.apps.access.selectors import administrators
+
         refuse_with_broker(config)
         _check_web_settings(config)
         sync_with_profiles()
@@ -52,6 +54,8 @@ def up(pollers: Pollers = None, address: Address = None) -> None:
         if pollers is not None:
             environment["FACHO_POLLERS"] = str(pollers)
         typer.echo(f"Facho is at http://{_local_address(host)}:{port}/  (Ctrl-C ends it)")
+        if not administrators().exists():
+            typer.echo("Nobody can log in yet: facho user add NAME --role administrator")
         run_engine_and_web(config, environment, stop_on_signals())
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 from urllib.parse import quote
 
-from facho.core.severity import Severity
+from facho.core.severity import Severity, worst_severity
 
 
 class NotificationKind(enum.StrEnum):
@@ -103,6 +103,31 @@ _OF_A_PORT: Final = frozenset(
         NotificationKind.OPTICAL_RECOVERED,
     }
 )
+
+
+class MessageType(enum.StrEnum):
+    """What a message is, as apprise names it: chats colour messages by it, and webhooks get it."""
+
+    INFO = "info"
+    SUCCESS = "success"
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+def message_type(told: Iterable[tuple[str, str]]) -> MessageType:
+    """Return the type of a message that tells of events, given as kinds and severities: that of the worst
+    beginning, or success if all of them are ends.
+    """
+    worst = worst_severity(Severity(severity) for kind, severity in told if kind not in ENDS)
+    return MessageType.SUCCESS if worst is None else _MESSAGE_TYPES[worst]
+
+
+_MESSAGE_TYPES: Final = {
+    Severity.LOW: MessageType.INFO,
+    Severity.MEDIUM: MessageType.WARNING,
+    Severity.HIGH: MessageType.FAILURE,
+    Severity.CRITICAL: MessageType.FAILURE,
+}
 
 
 @dataclass(frozen=True, slots=True)

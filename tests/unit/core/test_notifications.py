@@ -14,6 +14,7 @@ from facho.core.notifications import (
     OPPOSITES,
     Decision,
     HoldReason,
+    MessageType,
     NotificationKind,
     NotifiedEvent,
     Rule,
@@ -22,6 +23,7 @@ from facho.core.notifications import (
     earliest,
     end_of_silent_hours,
     matches,
+    message_type,
     next_attempt_at,
     page_path,
 )
@@ -160,3 +162,22 @@ def test_an_event_leads_to_the_page_that_shows_it(
     kind: NotificationKind, olt_id: int | None, details: dict[str, str], path: str
 ) -> None:
     assert page_path(NotifiedEvent(kind, Severity.HIGH, NOW, olt_id, details=details)) == path
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ([("OLT_DOWN", "CRITICAL")], MessageType.FAILURE),
+        ([("OPTICAL_WEAK", "MEDIUM")], MessageType.WARNING),
+        ([("ONU_UNPROVISIONED", "LOW")], MessageType.INFO),
+        ([("OLT_UP", "CRITICAL")], MessageType.SUCCESS),
+        (
+            [("OLT_UP", "CRITICAL"), ("OPTICAL_WEAK", "MEDIUM"), ("ONU_UNPROVISIONED", "LOW")],
+            MessageType.WARNING,
+        ),
+    ],
+)
+def test_a_message_is_as_bad_as_the_worst_that_began(
+    told: list[tuple[str, str]], expected: MessageType
+) -> None:
+    assert message_type(told) is expected

@@ -159,6 +159,11 @@ def database_sentence(error: Exception) -> str:
     return f"the database cannot be used: {lines[0]}"
 
 
+def is_refused_write(error: Exception) -> bool:
+    """Tell whether the database refused to write because it only reads: see refuse_writes."""
+    return "readonly" in str(error) or "read-only" in str(error)
+
+
 def release_connection() -> None:
     """Return a server's connection to the pool while this thread waits. SQLite's is kept: opening is slow."""
     if not is_embedded() and not connection.in_atomic_block:

@@ -206,9 +206,8 @@ def onus_at(interface: str, olt_ids: Collection[int]) -> list[Onu]:
 
 def onus_with_words(text: str, olt: Olt | None, most: int) -> list[Onu]:
     """Return some ONUs for a person who remembers a part of the name."""
-    if not text.split():
-        return []
-    return list(filter_onus(olt, search=text).select_related("olt").defer("olt__credentials")[:most])
+    ids = search_onus(text, most, None if olt is None else Onu.objects.filter(olt=olt))
+    return list(filter_onus().filter(id__in=ids).select_related("olt").defer("olt__credentials"))
 
 
 def is_interface(name: str) -> bool:

@@ -364,7 +364,7 @@ def check_olt(name: Name, timeout: Timeout = None, retries: Retries = None, as_j
 
 @app.command("import", epilog=_EXAMPLES_IMPORT)
 def import_olts(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Comma-separated values, in UTF-8.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV with commas or semicolons, in UTF-8.")],
     community_env: CommunityEnv = None,
     update: Annotated[bool, typer.Option("--update", help="Change the OLTs that exist already.")] = False,
     test: Test = True,

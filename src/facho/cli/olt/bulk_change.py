@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import typer
 from rich.console import Console
@@ -41,6 +41,15 @@ from facho.engine.commands.olts import (
     update_olts,
 )
 from facho.snmp.transport import parse_address
+
+# The options whose names are not those of the columns: `--brand` and `--site` select OLTs.
+_OPTIONS: Final = {
+    "name": "--new-name",
+    "address": "--address",
+    "brand": "--new-brand",
+    "model": "--new-model",
+    "site": "--new-site",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,7 @@ def change_olts(
     if wanted == WantedOlt():
         refuse("say what to change: facho olt change --help")
     changes = _changes_by_name(_select(selection), wanted)
-    preview = preview_olts(changes)
+    preview = _preview(changes)
     changed = [each for each in preview if each.changes]
     if not as_json:
         _print_preview(changed, len(preview))
@@ -98,6 +107,16 @@ def change_olts(
         typer.echo("Nothing was changed: this was a dry run.")
     elif changed:
         typer.echo(f"Changed {_count(changed)}.")
+
+
+def _preview(changes: Mapping[str, OltChanges]) -> list[ChangedOlt]:
+    try:
+        return preview_olts(changes)
+    except CommandError as error:
+        option = _OPTIONS.get(error.field)
+        if option is None:
+            raise
+        refuse(f"{option}: {error.message}")
 
 
 def _select(selection: Selection) -> list[Olt]:

@@ -102,7 +102,8 @@ def _read_lines(path: Path, options: Options) -> list[Line]:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         refuse(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}")
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    lines = text.splitlines(keepends=True)
+    reader = csv.reader(lines, strict=True, delimiter=_delimiter(lines))
     try:
         header = [name.strip().lower() for name in next(reader, [])]
         _check_header(path, header, update=options.update)
@@ -112,6 +113,11 @@ def _read_lines(path: Path, options: Options) -> list[Line]:
     names = [cells.get("name", "") for _, cells, _ in rows]
     olts = Olt.objects.select_related("brand", "model").filter(name__in=names) if options.update else ()
     return _parse_rows(rows, {olt.name: olt for olt in olts}, options)
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """Return what separates the columns: spreadsheets write semicolons where the comma is that of numbers."""
+    return ";" if lines and ";" in lines[0] and "," not in lines[0] else ","
 
 
 def _check_header(path: Path, header: Sequence[str], *, update: bool) -> None:
@@ -147,6 +153,8 @@ def _parse_rows(
             continue
         try:
             olt = olts.get(line.name)
+            if olt is None and not cells.get("address"):
+                raise CommandError("address", "no OLT has this name yet; a new one needs an address")
             line.wanted = _new_olt(cells, options.community) if olt is None else _changes(olt, cells)
         except CommandError as error:
             line.error = f"{error.field}: {error.message}"

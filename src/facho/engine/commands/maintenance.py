@@ -148,7 +148,7 @@ def _with_preset_times(wanted: Window, now: datetime) -> Window:
 
 def _single_columns(wanted: Window, now: datetime) -> dict[str, Any]:
     if wanted.starts_at is None:
-        raise CommandError("starts_at", _("give the start, or the weekdays"))
+        raise CommandError("starts_at", _("give the start, a preset or the weekdays"))
     ends_at = wanted.ends_at
     if ends_at is None and wanted.duration is not None:
         ends_at = wanted.starts_at + timedelta(seconds=parse_seconds(wanted.duration, "duration"))

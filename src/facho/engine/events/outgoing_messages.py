@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from facho.core.addresses import is_local_target
 from facho.core.channel_services import as_webhook
+from facho.core.notifications import MessageType
 from facho.engine.events.connection_guard import refuse_local_targets
 from facho.masking import add_secrets, add_url_secrets, mask_secrets
 
@@ -60,9 +61,10 @@ class OutgoingMessage:
     body: str
     # True allows this machine itself, its link and multicast groups.
     local_targets: bool = False
+    type: MessageType = MessageType.INFO
 
     def __repr__(self) -> str:
-        return f"Letter({self.title!r})"
+        return f"OutgoingMessage({self.title!r})"
 
 
 Send = Callable[[OutgoingMessage, timedelta], str]
@@ -97,7 +99,9 @@ def _post(channel: Any, message: OutgoingMessage, timeout: timedelta) -> str:
     # For each step; the caller limits the whole.
     channel.socket_connect_timeout = channel.socket_read_timeout = timeout.total_seconds() / 3
     sender = _apprise().Apprise([channel], asset=_asset())
-    result = sender.notify(title=message.title, body=message.body, body_format="text")
+    result = sender.notify(
+        title=message.title, body=message.body, notify_type=message.type.value, body_format="text"
+    )
     if result:
         return ""
     errors = [entry.message for each in result.results for entry in each.logs()]

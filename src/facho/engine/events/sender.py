@@ -23,7 +23,7 @@ from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
 from facho.config import Config
-from facho.core.notifications import NotificationKind, end_of_silent_hours, next_attempt_at
+from facho.core.notifications import NotificationKind, end_of_silent_hours, message_type, next_attempt_at
 from facho.engine.events import outgoing_messages
 from facho.engine.events.notification_texts import combine_messages
 from facho.engine.events.notifications import create_deliveries, silent_hours
@@ -152,7 +152,8 @@ def _outgoing_message(
     channel: NotificationChannel, claimed: Sequence[NotificationDelivery], config: Config
 ) -> OutgoingMessage:
     message = combine_messages([each.message for each in claimed], channel.language, config)
-    return OutgoingMessage(channel.url.open(), message.title, message.body, config.notify_local_targets)
+    told = message_type((each.notice, each.severity) for each in claimed)
+    return OutgoingMessage(channel.url.open(), message.title, message.body, config.notify_local_targets, told)
 
 
 def _mark_sent(batch: _Batch, now: datetime) -> None:

@@ -174,10 +174,7 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
                 else maintenance.add_window(wanted, now)
             )
         except CommandError as refused:
-            # The form hides the times of a preset, and errors at them too.
-            if wanted.preset and refused.field in _HIDDEN["preset"]:
-                raise CommandError("preset", refused.message) from None
-            raise
+            raise CommandError(_shown_field(refused.field, form.cleaned_data), refused.message) from None
         obj.__dict__.update(saved.__dict__)
 
     def response_post_save_add(self, request: HttpRequest, obj: MaintenanceWindow) -> HttpResponseRedirect:
@@ -257,6 +254,13 @@ def _window_from_form(given: dict[str, Any]) -> maintenance.Window:
         preset=given["preset"],
         enabled=given["enabled"],
     )
+
+
+def _shown_field(field: str, given: Mapping[str, Any]) -> str:
+    """Return where a person sees an error: that of a field which the form hides would be hidden too."""
+    if given["repeats"] == "weekly" and field in _HIDDEN["weekly"]:
+        return "weekdays"
+    return "preset" if given["preset"] and field in _HIDDEN["preset"] else field
 
 
 def _format_span(span: Span) -> str:

@@ -43,7 +43,7 @@ def _text_field(label: Any, help_text: Any = "") -> forms.CharField:
     return forms.CharField(label=capfirst(label), required=False, widget=widget, help_text=help_text)
 
 
-_SERVICES: Final = (
+SERVICES: Final = (
     (Service.WEBHOOK.value, _("Webhook (JSON)")),
     (Service.MAIL.value, _("Mail")),
     (Service.TELEGRAM.value, "Telegram"),
@@ -78,7 +78,7 @@ CONDITIONS: Final = {
 class ChannelForm(_ChannelForm):
     service = forms.ChoiceField(
         label=capfirst(_("service")),
-        choices=_SERVICES,
+        choices=SERVICES,
         required=False,
         initial=Service.WEBHOOK.value,
         widget=UnfoldAdminSelectWidget,

@@ -28,6 +28,7 @@ from facho.apps.notifications.models import (
     NotificationRule,
 )
 from facho.config import current
+from facho.core.channel_services import Service, service_of
 from facho.core.interval import format_interval
 from facho.engine.commands import notifications as commands
 from facho.engine.commands.errors import CommandError
@@ -35,11 +36,18 @@ from facho.engine.events import outgoing_messages
 from facho.web.admin.base import OltRowsAdmin, SwitchableAdmin, show_outcome, show_outcomes
 from facho.web.admin.columns import choice_badge, display, readable_json
 from facho.web.admin.filters import recent_filter
-from facho.web.admin.notification_forms import CONDITIONS, SERVICE_FIELDS, ChannelForm, RuleForm
+from facho.web.admin.notification_forms import (
+    CONDITIONS,
+    SERVICE_FIELDS,
+    SERVICES,
+    ChannelForm,
+    RuleForm,
+)
 from facho.web.words.colours import SEVERITY_COLOURS
 
 # The name that unfold gives the button of `send_test`.
 _SEND_TEST = "notifications_notificationchannel_send_test"
+_SERVICE_NAMES = dict(SERVICES)
 _STATUS_COLOURS = {
     DeliveryStatus.WAITING: "info",
     DeliveryStatus.SENDING: "info",
@@ -54,7 +62,7 @@ class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
     right_to_enable = "change"
     form = ChannelForm
     fields_of_commands = MappingProxyType({"url": "service", "channel": "name"})
-    list_display = ("name", "kind_of_address", "language", "enabled")
+    list_display = ("name", "service", "sent_by", "language", "enabled")
     search_fields = ("name",)
     fields = ("name", "enabled", "service", *SERVICE_FIELDS, "language")
     conditional_fields = MappingProxyType(CONDITIONS)
@@ -135,9 +143,18 @@ class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
     def delete_model(self, request: HttpRequest, obj: NotificationChannel) -> None:  # noqa: ARG002
         commands.remove_channel(obj.name)
 
-    @display(description=_("kind"))
-    def kind_of_address(self, channel: NotificationChannel) -> str:
-        return channel.kind
+    def get_queryset(self, request: HttpRequest) -> QuerySet[NotificationChannel]:
+        return super().get_queryset(request).prefetch_related("rules")
+
+    @display(description=_("service"))
+    def service(self, channel: NotificationChannel) -> str:
+        service = service_of(channel.kind)
+        return channel.kind if service is Service.OTHER else str(_SERVICE_NAMES[service.value])
+
+    @display(description=_("rules"))
+    def sent_by(self, channel: NotificationChannel) -> str:
+        """Name the rules that send to it. Without any it gets tests alone, which nobody would notice."""
+        return ", ".join(rule.name for rule in channel.rules.all()) or gettext("none: nothing is sent")
 
     @admin.action(description=_("Send a test"), permissions=["test"])
     def send_test_to_each(self, request: HttpRequest, channels: QuerySet[NotificationChannel]) -> None:

@@ -11,6 +11,7 @@ WORDS = (
     gettext_noop("Select value"),
     gettext_noop("Select all rows"),
     gettext_noop("Run"),
+    gettext_noop("Date"),
     gettext_noop("Filters"),
     gettext_noop("Apply Filters"),
     gettext_noop("Reset filters"),

@@ -31,7 +31,7 @@ def _olts(brands: None) -> None:
     [
         (replace(ONCE, ends_at=at("11:00")), "ends_at", "it would end before it starts"),
         (replace(ONCE, starts_at=at("08:00"), ends_at=at("09:00")), "ends_at", "that is in the past"),
-        (replace(ONCE, starts_at=None), "starts_at", "give the start, or the weekdays"),
+        (replace(ONCE, starts_at=None), "starts_at", "give the start, a preset or the weekdays"),
         (replace(ONCE, ends_at=None), "ends_at", "give the end"),
         (replace(ONCE, olt=""), "olt", "a window is for an OLT or for a site: give one of them"),
         (replace(ONCE, site="Norte"), "olt", "a window is for an OLT or for a site: give one of them"),

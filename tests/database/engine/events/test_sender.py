@@ -12,7 +12,7 @@ from django.db import connection
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
-from facho.core.notifications import NotificationKind
+from facho.core.notifications import MessageType, NotificationKind
 from facho.engine.events.sender import Sender
 from tests.database.notification_receivers import (
     CONFIG,
@@ -47,6 +47,7 @@ def test_a_notice_becomes_a_message_in_the_channels_language() -> None:
     sender_to(receiver).step(NOW)
     assert sorted(receiver.titles) == ["olt-7 does not answer", "olt-7 no responde"]
     assert "10 Jun 2025, 10:00" in next(each.body for each in receiver.taken if "does" in each.title)
+    assert {each.type for each in receiver.taken} == {MessageType.FAILURE}
     assert became() == [("OLT_DOWN", "SENT")] * 2
     row = NotificationDelivery.objects.first()
     assert row is not None

@@ -103,6 +103,17 @@ def test_what_is_refused_is_said_at_its_field(admin_client: Client) -> None:
     assert not MaintenanceWindow.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "field"), [({"repeats": "weekly"}, "weekdays"), ({"repeats": "once"}, "starts_at")]
+)
+def test_times_that_are_missing_are_said_where_the_form_shows_them(
+    admin_client: Client, given: dict[str, str], field: str
+) -> None:
+    shown = plan(admin_client, olt=Olt.objects.get(name="north").pk, **given)
+    errors = shown.context["adminform"].form.errors
+    assert errors == {field: ["give the start, a preset or the weekdays"]}
+
+
 def test_a_preset_needs_no_times_and_hidden_fields_do_not_count(admin_client: Client) -> None:
     olt = Olt.objects.get(name="north").pk
     hidden: dict[str, Any] = {

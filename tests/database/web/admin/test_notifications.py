@@ -38,6 +38,17 @@ def test_an_address_is_entered_and_never_shown(admin_client: Client) -> None:
         assert "noc.example" not in shown
 
 
+def test_the_list_says_of_what_service_a_channel_is_and_which_rules_send_to_it(admin_client: Client) -> None:
+    channel = make_channel("noc")
+    silent = "none: nothing is sent"
+    assert silent in (shown := post(admin_client, CHANNELS))
+    assert "Webhook (JSON)" in shown
+    make_rule(channel, name="important")
+    shown = post(admin_client, CHANNELS)
+    assert "important" in shown
+    assert silent not in shown
+
+
 def test_an_empty_address_keeps_the_one_there_is(admin_client: Client) -> None:
     channel = make_channel("noc")
     post(admin_client, f"{CHANNELS}{channel.pk}/change/", name="night", language="en", address="")
