@@ -107,7 +107,7 @@ def test_it_is_due_once_a_minute_and_asks_as_often_for_many_olts() -> None:
     one = statements(at("10:01"))
     for number in range(30):
         count(make_olt(f"olt-{number}"), requests=100, timeouts=50)
-    # Within the minute a step of the coordinator does not come here; statements of steps are counted elsewhere.
+    # Within the minute a step of the coordinator does not come here.
     assert not is_due(at("10:01"), at("10:01:30"))
     assert is_due(at("10:01"), at("10:02"))
     assert statements(at("10:02")) == one
