@@ -23,7 +23,7 @@ from facho.core.steps import COORDINATOR
 from facho.engine.coordinate.changes import handle_changes
 from facho.engine.coordinate.forecast_learning import learn_from_ended
 from facho.engine.coordinate.maintenance import report_windows
-from facho.engine.coordinate.olt_strain import STRAIN, is_due, judge_olts
+from facho.engine.coordinate.olt_strain import judge_olts
 from facho.engine.coordinate.plan_progress import step_plans
 from facho.engine.coordinate.quota_hours import close_quota_hours, open_quota_hours
 from facho.engine.events.stream import publish
@@ -43,8 +43,7 @@ class CoordinatorResult:
 def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     """Take one step. A part that fails does not prevent the others."""
     began = time.perf_counter()
-    states = CoordinatorState.objects.filter(name__in=(COORDINATOR, STRAIN)).in_bulk(field_name="name")
-    last, judged = states.get(COORDINATOR), states.get(STRAIN)
+    last = CoordinatorState.objects.filter(name=COORDINATOR).first()
     if last is not None and now - last.updated_at > _STOPPED_AFTER * config.coordinator_step:
         publish(EngineWasStopped(since=last.updated_at, until=now), now)
     last_hour, seen = (last.value.get("hour"), last.value.get("configuration")) if last else (None, None)
@@ -59,8 +58,7 @@ def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     violations = parts.run(lambda: close_quota_hours(now, config), 0)
     parts.run(lambda: learn_from_ended(now, config), None)
     parts.run(lambda: step_plans(now, config), None)
-    if is_due(judged.updated_at if judged else None, now):
-        parts.run(lambda: judge_olts(now, config), None)
+    parts.run(lambda: judge_olts(now, config), None)
     hour = running_hour(now, config.time_zone).start.isoformat() if opened else last_hour
     _store_step(hour, digest, time.perf_counter() - began, now)
     parts.raise_first()

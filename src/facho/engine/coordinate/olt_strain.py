@@ -33,12 +33,11 @@ _PLANS_MADE_WITHIN: Final = timedelta(minutes=10)
 Totals: TypeAlias = Mapping[int, tuple[int, int, int, int]]
 
 
-def is_due(judged_at: datetime | None, now: datetime) -> bool:
-    return judged_at is None or not timedelta() <= now - judged_at < _EVERY
-
-
 def judge_olts(now: datetime, config: Config) -> int:
     """Store which OLTs are degraded or overloaded, and why; return how many changed."""
+    last = CoordinatorState.objects.filter(name=STRAIN).values_list("updated_at", flat=True).first()
+    if last is not None and timedelta() <= now - last < _EVERY:
+        return 0
     totals = ended_totals()
     degraded = _find_degraded(totals, now)
     before = _load_reasons()
