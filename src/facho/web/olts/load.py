@@ -1,4 +1,4 @@
-"""The SNMP load of an OLT, hour by hour."""
+"""The load of an OLT: its SNMP load hour by hour, and its health."""
 
 from __future__ import annotations
 

@@ -45,6 +45,8 @@ NOT_THERE = (302, 403, 404, 404, 404, 302, 302, 302)
 PART_NOT_THERE = (200, 403, 404, 404, 404, 200, 200, 200)
 # To be pressed, not to be opened: tests/database/web/olts/test_pages.py presses them.
 BUTTON = (405,) * 8
+# Opened before it is pressed, by operators.
+ASKS_FIRST = (302, 403, 403, 404, 404, 302, 302, 302)
 PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "": ("/", (302,) * 8),
     "coordinator/dashboard/": ("/coordinator/dashboard/", LOGGED_IN),
@@ -62,17 +64,25 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
             ("<int:olt_id>/", NONE, NOT_THERE),
             ("<int:olt_id>/ports/<int:port_id>/", f"{NONE}ports/{NONE}", NOT_THERE),
             ("<int:olt_id>/ports/at/<path:place>/", f"{NONE}ports/at/0/1/1/", NOT_THERE),
+            ("<int:olt_id>/<olt_tab:tab>/", f"{NONE}ports/", NOT_THERE),
+            ("<int:olt_id>/<olt_tab:tab>/part/", f"{NONE}ports/part/", PART_NOT_THERE),
             *(
                 (f"<int:olt_id>/{part}/", f"{NONE}{part}/", PART_NOT_THERE)
                 for part in ("live", "facts", "proposals")
             ),
             *(
                 (f"<int:olt_id>/{act}/", f"{NONE}{act}/", BUTTON)
-                for act in ("test", "enable", "disable", "shift")
+                for act in ("test", "enable", "recover", "shift")
             ),
+            ("<int:olt_id>/disable/", f"{NONE}disable/", ASKS_FIRST),
             *(
                 (f"<int:olt_id>/nodes/<int:node_id>/{act}/", f"{NONE}nodes/{NONE}{act}/", BUTTON)
-                for act in ("run", "enable", "disable")
+                for act in ("run", "enable")
+            ),
+            (
+                "<int:olt_id>/nodes/<int:node_id>/disable/",
+                f"{NONE}nodes/{NONE}disable/",
+                ASKS_FIRST,
             ),
             (
                 "<int:olt_id>/violations/<int:violation_id>/acknowledge/",
@@ -282,6 +292,7 @@ WRITE: dict[str, Role] = {
     "POST olts/": A,
     "POST olts/{id}/disable/": O,
     "POST olts/{id}/enable/": O,
+    "POST olts/{id}/recover/": O,
     "POST olts/{id}/test/": O,
     "POST onus/{id}/read/": O,
     "POST pollers/nodes/{id}/run/": O,
