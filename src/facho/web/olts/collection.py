@@ -22,7 +22,7 @@ from facho.engine.coordinate.plan_reports import plan_hours, running_plan
 from facho.web.components.quotas import QuotaRow, ViolationRow, olt_quotas, olt_violations
 
 _VIOLATIONS_SHOWN: Final = 10
-_PLANNED_SHOWN: Final = 12
+_PLANNED_SHOWN: Final = 8
 _WINDOWS_AHEAD: Final = timedelta(days=14)
 _WINDOWS_SHOWN: Final = 5
 
@@ -30,9 +30,9 @@ _WINDOWS_SHOWN: Final = 5
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
     row: ExecutionPlan
-    # The next runs, and how many are left in all.
+    # The next runs, and how many follow them in this hour.
     next: Sequence[Planned]
-    to_come: int
+    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _plan_summary(olt_id: int, now: datetime, config: Config) -> PlanSummary | N
     if plan is None:
         return None
     ahead = [each for each in plan_hours(plan).entries if each.start > now]
-    return PlanSummary(plan, ahead[:_PLANNED_SHOWN], len(ahead))
+    return PlanSummary(plan, ahead[:_PLANNED_SHOWN], len(ahead[_PLANNED_SHOWN:]))
 
 
 def _upcoming_windows(olt: Olt, now: datetime, config: Config) -> list[UpcomingWindow]:

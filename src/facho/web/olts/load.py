@@ -59,7 +59,7 @@ class OltLoad:
 
     @property
     def minute_bars(self) -> list[Bar]:
-        return _bars(self.hours, [round(hour.seconds / 60, 1) for hour in self.hours])
+        return _bars(self.hours, [round(hour.seconds / 60, 2) for hour in self.hours])
 
 
 def read_olt_load(olt_id: int, now: datetime) -> OltLoad:
