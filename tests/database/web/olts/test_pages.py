@@ -80,20 +80,20 @@ def names(**wanted: str) -> list[str]:
 
 
 PAGES = {
-    "olts/": 16,
-    "olts/{}/": 40,
-    "olts/{}/ports/": 40,
-    "olts/{}/collection/": 40,
-    "olts/{}/load/": 40,
-    "olts/{}/events/": 40,
-    "olts/{}/live/": 40,
-    "olts/{}/overview/part/": 40,
-    "olts/{}/ports/part/": 40,
-    "olts/{}/collection/part/": 40,
-    "olts/{}/load/part/": 40,
-    "olts/{}/events/part/": 40,
-    "olts/{}/facts/": 40,
-    "olts/{}/proposals/": 40,
+    "olts/": 11,
+    "olts/{}/": 23,
+    "olts/{}/ports/": 17,
+    "olts/{}/collection/": 20,
+    "olts/{}/load/": 11,
+    "olts/{}/events/": 11,
+    "olts/{}/live/": 6,
+    "olts/{}/overview/part/": 18,
+    "olts/{}/ports/part/": 12,
+    "olts/{}/collection/part/": 9,
+    "olts/{}/load/part/": 6,
+    "olts/{}/events/part/": 6,
+    "olts/{}/facts/": 10,
+    "olts/{}/proposals/": 10,
 }
 TABS = ("ports/", "collection/", "load/", "events/")
 PARTS = ("live/", "overview/part/", *(f"{tab}part/" for tab in TABS), "facts/", "proposals/")
