@@ -33,7 +33,16 @@ from facho.vendors import builtin
 # Nobody renews a lease here, however long a busy machine takes.
 CONFIG = replace(Config(), lease=timedelta(hours=1))
 # Whose it is and when it was seen is the same for all cases.
-_ONU_LEAVES_OUT = ("shown_state", "status", "cause", "weak", "olt", "presence", "last_seen")
+_ONU_LEAVES_OUT = (
+    "shown_state",
+    "unknown_because",
+    "status",
+    "cause",
+    "weak",
+    "olt",
+    "presence",
+    "last_seen",
+)
 _WAITING = ("port", "serial", "mac", "model")
 
 Told = dict[str, Any]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 FIELDS = [
     "olt", "slot", "port", "onu", "interface", "serial", "mac", "description", "model", "state", "down_cause",
     "rx_dbm", "tx_dbm", "olt_rx_dbm", "distance_m", "temperature_c", "presence", "last_seen",
-    "shown_state", "status", "cause", "weak",
+    "shown_state", "status", "cause", "weak", "unknown_because",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from importlib import resources
 
 import pytest
 
+from facho.core.onu_states import DownCause, OnuStatus, reported_states
 from facho.vendors import BadProfile, Decoder, Entity, builtin
 from facho.vendors.facts import Confidence
 from facho.vendors.parse import parse_profile
@@ -525,3 +526,17 @@ def test_profiles_can_be_read_by_several_threads_at_once() -> None:
     with ThreadPoolExecutor(8) as threads:
         read = list(threads.map(lambda _: parse_profile(text, "huawei.yaml"), range(16)))
     assert all(profile == read[0] for profile in read)
+
+
+@pytest.mark.parametrize("family", sorted(builtin()))
+def test_the_states_and_causes_of_every_family_have_the_words_for_all_vendors(family: str) -> None:
+    """Pages, filters and exports know these alone."""
+    known = {"state": {str(each) for status in OnuStatus for each in reported_states(status)}}
+    known["down_cause"] = {str(each) for each in DownCause}
+    for table in builtin()[family].tables:
+        for column in table.columns:
+            if table.entity is Entity.ONU and column.fact in known:
+                rules = [column.rule, *(source.rule for source in column.otherwise)]
+                words = {word.meaning for rule in rules if rule for word in rule.enum if word.meaning}
+                assert words, f"{table}: {column.fact}"
+                assert words <= known[column.fact], f"{family}: {column.fact}"

@@ -48,6 +48,11 @@ class PonPort(models.Model):
     def __str__(self) -> str:
         return self.name or self.place
 
+    @property
+    def cause(self) -> str:
+        """Return why the port is down; OLTs report the cause of the last time also while it is up."""
+        return "" if self.state == "up" else self.down_cause
+
 
 class PartKind(models.TextChoices):
     OLT = "olt", "OLT"

@@ -177,7 +177,7 @@ def _port_row(row: PonPort, counted: dict[str, PortCount]) -> PortRow:
         technology=row.technology or None,
         state=row.state or None,
         admin_state=row.admin_state or None,
-        down_cause=row.down_cause or None,
+        down_cause=row.cause or None,
         onus=onus,
         onus_online=online,
         tx_dbm=row.tx_dbm,

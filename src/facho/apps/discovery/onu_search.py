@@ -154,18 +154,19 @@ def filter_onus(
     weak: bool = False,
     presence: str = "",
     duplicates: bool = False,
+    silent: Collection[int] = (),
 ) -> QuerySet[Onu]:
     """Return ONUs ordered by OLT and place. All words of `search` must be in serial, MAC or description,
-    there also with other accents where a word begins.
+    there also with other accents where a word begins. `silent` are the OLTs that deliver nothing.
 
     Without a trigram index this reads every ONU of the OLT.
     """
     given = {"olt": olt, "state": state, "presence": presence}
     onus = Onu.objects.filter(**{field: value for field, value in given.items() if value})
     if status:
-        onus = onus_in_state(onus, status)
+        onus = onus_in_state(onus, silent, status)
     if cause:
-        onus = onus_down_by(onus, cause)
+        onus = onus_down_by(onus, silent, cause)
     if weak:
         onus = weak_onus(onus)
     if duplicates:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -67,10 +67,12 @@ class OnuRow:
     last_seen: datetime
     # The state as people may believe it: unknown behind an OLT that delivers nothing.
     shown_state: str | None
-    # The collected state and cause, the same for all vendors; the cause only of one that is offline.
+    # The shown state and its cause, the same for all vendors; the cause only of one that is offline.
     status: str
     cause: str | None
     weak: bool
+    # The status of the OLT that makes the state unknown; None while it is known.
+    unknown_because: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +182,26 @@ def is_weak(onu: Onu) -> bool:
     return onu.presence == Presence.PRESENT and has_weak_power(onu.optical_state)
 
 
-def onus_in_state(onus: QuerySet[Onu], *statuses: str) -> QuerySet[Onu]:
-    """Keep the ONUs in one of these normalised states, or of the states that OLTs report."""
-    return onus.filter(state__in={each for status in statuses for each in reported_states(status)})
+def onus_in_state(onus: QuerySet[Onu], silent: Collection[int], *statuses: str) -> QuerySet[Onu]:
+    """Keep the ONUs in one of these normalised states, or of the states that OLTs report.
+
+    `silent` are the OLTs that deliver nothing: nobody knows the state of their ONUs.
+    """
+    found = Q(state__in={each for status in statuses for each in reported_states(status)})
+    if not silent:
+        return onus.filter(found)
+    behind = Q(olt__in=list(silent))
+    return onus.filter(found | behind if OnuStatus.UNKNOWN in statuses else found & ~behind)
 
 
-def onus_down_by(onus: QuerySet[Onu], *causes: str) -> QuerySet[Onu]:
-    """Keep the ONUs that are offline for one of these causes."""
+def onus_down_by(onus: QuerySet[Onu], silent: Collection[int], *causes: str) -> QuerySet[Onu]:
+    """Keep the ONUs that are offline for one of these causes, of OLTs that are not `silent`."""
     found = Q()
     for cause in causes:
         found |= _down_by(cause)
     # Each cause implies it; stated alone, it is looked up by the index of states.
-    return onus.filter(found, state__in=DOWN_STATES)
+    down = onus.filter(found, state__in=DOWN_STATES)
+    return down.exclude(olt__in=list(silent)) if silent else down
 
 
 def _down_by(cause: str) -> Q:
@@ -264,6 +274,7 @@ def shown_state_of(onu: Onu, maintained: Container[int]) -> ShownState:
 
 
 def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
+    shown = shown_state_of(onu, maintained)
     return OnuRow(
         olt=onu.olt.name,
         slot=onu.slot,
@@ -275,7 +286,7 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         description=onu.description or None,
         model=onu.model or None,
         state=onu.state or None,
-        shown_state=shown_state_of(onu, maintained).state or None,
+        shown_state=shown.state or None,
         down_cause=onu.down_cause or None,
         rx_dbm=onu.onu_rx_dbm,
         tx_dbm=onu.onu_tx_dbm,
@@ -284,9 +295,10 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         temperature_c=onu.temperature_c,
         presence=onu.presence,
         last_seen=onu.last_seen,
-        status=onu_status(onu.state).value,
-        cause=down_cause(onu.state, onu.down_cause) or None,
+        status=onu_status(shown.state).value,
+        cause=down_cause(shown.state, onu.down_cause) or None,
         weak=is_weak(onu),
+        unknown_because=None if shown.because is None else shown.because.value,
     )
 
 
@@ -398,3 +410,11 @@ def states_collected_at(olt_ids: Sequence[int]) -> dict[int, datetime]:
     """Return by OLT when the states of its ONUs were last collected."""
     rows = Collected.objects.filter(olt__in=olt_ids, datum="state").order_by()
     return dict(rows.values_list("olt_id", "collected_at"))
+
+
+def parts_collected_at(olt_id: int) -> dict[str, datetime]:
+    """Return when something was last collected of each kind of part of an OLT, as `port` and `board`."""
+    kinds = (Entity.PORT, Entity.BOARD, Entity.FAN, Entity.OLT)
+    facts = [f"{kind}.{fact}" for kind in kinds for fact in FACTS[kind]]
+    rows = Collected.objects.filter(olt=olt_id, datum__in=facts).order_by("collected_at")
+    return {datum.partition(".")[0]: at for datum, at in rows.values_list("datum", "collected_at")}

@@ -49,6 +49,14 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
 # The sets that a job may name; the others have the name of a fact, which stands for that fact alone.
 USUAL_SETS: Final = frozenset(USUAL_FACTS) - frozenset(FACTS[Entity.ONU])
 
+
+def without_sets(facts: Iterable[str]) -> set[str]:
+    """Return the facts that a job names, with those of a set in place of its name, whether families have them
+    or not.
+    """
+    return {each for fact in facts for each in (USUAL_FACTS[fact] if fact in USUAL_SETS else (fact,))}
+
+
 Profiles = Mapping[str, Profile]
 
 

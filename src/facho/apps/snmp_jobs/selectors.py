@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
+from facho.apps.hosts.selectors import DISCOVERY, DISCOVERY_FACTS, without_sets
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.chain import Link, masters, members
 
@@ -33,10 +34,13 @@ def collection_intervals(olt_ids: Sequence[int]) -> dict[int, Intervals]:
     """Return by OLT how often each fact is collected, in one query. The most frequent node counts."""
     # A chained node runs when its master does.
     every = Coalesce("job__master__interval_s", "interval_s", "job__interval_s")
-    rows = enabled_nodes().filter(olt__in=olt_ids).values_list("olt_id", "job__facts", every, "job__name")
+    rows = enabled_nodes().filter(olt__in=olt_ids)
     found: dict[int, Intervals] = {}
-    for olt_id, facts, seconds, job in rows:
+    for olt_id, named, kind, seconds, job in rows.values_list(
+        "olt_id", "job__facts", "job__kind", every, "job__name"
+    ):
         known, interval = found.setdefault(olt_id, Intervals()), timedelta(seconds=seconds)
+        facts = {*without_sets(named), *(DISCOVERY_FACTS if kind == DISCOVERY else ())}
         for fact in facts or [f"job {job}"]:
             known[fact] = min(known.get(fact, interval), interval)
     return found

@@ -82,7 +82,8 @@ _UNPROVISIONED_COLUMNS: Final = (
 )  # fmt: skip
 _EVENT_COLUMNS: Final = ("at", "event", "place", "before", "cause")
 # People see these as the state.
-_FOR_SCRIPTS: Final = ("shown_state", "status")
+_FOR_SCRIPTS: Final = ("shown_state", "status", "unknown_because", "down_cause", "last_seen")
+_UNKNOWN_BECAUSE: Final = {"disabled": "OLT disabled", "maintenance": "maintenance"}
 # The most rows on a terminal; a script gets all.
 _MOST_ROWS: Final = 100
 _MOST_EVENTS: Final = 20
@@ -128,6 +129,7 @@ def list_onus(
         from facho.apps.discovery.models import Presence
         from facho.apps.discovery.onu_search import filter_onus
         from facho.apps.discovery.selectors import onu_rows
+        from facho.apps.hosts.health import silent_olts
         from facho.apps.maintenance.selectors import olts_under_maintenance
         from facho.engine.commands.olts import olt_named
         from facho.vendors.facts import ONU_STATES
@@ -135,6 +137,7 @@ def list_onus(
         _check_word("state", state, ONU_STATES, "state of an ONU")
         _check_word("status", status, list(OnuStatus), "status of an ONU")
         _check_word("cause", cause, list(DownCause), "cause")
+        maintained = olts_under_maintenance(database_now())
         onus = filter_onus(
             None if olt is None else olt_named(olt),
             search=search,
@@ -144,9 +147,9 @@ def list_onus(
             weak=weak,
             duplicates=duplicates,
             presence="" if absent else Presence.PRESENT,
+            silent=silent_olts(maintained),
         )
         most = (0 if as_json else _MOST_ROWS) if limit is None else limit
-        maintained = olts_under_maintenance(database_now())
         rows = [asdict(row) for row in onu_rows(onus[:most] if most else onus, maintained)]
         if as_json:
             print_json(rows)
@@ -163,8 +166,9 @@ def _check_word(option: str, word: str, known: Collection[str], what: str) -> No
 
 def _for_people(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row for people: the state in the words for all vendors, or that nobody knows it, and why."""
-    if row["shown_state"] != row["state"]:
-        return {**row, "state": "unknown (OLT down)", "cause": None}
+    row = {**row, "presence_since": row["last_seen"]}
+    if because := row["unknown_because"]:
+        return {**row, "state": f"unknown ({_UNKNOWN_BECAUSE.get(because, 'OLT down')})"}
     return {**row, "state": row["status"] if row["state"] else None}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from facho.apps.hosts.selectors import DISCOVERY, USUAL_FACTS, USUAL_SETS
+from facho.apps.hosts.selectors import DISCOVERY, without_sets
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 
 
@@ -41,5 +41,5 @@ def find_repeats(
 
 def _all_facts(kind: str, facts: Iterable[str]) -> set[str]:
     """Return the facts with each usual set replaced by its facts; a discovery repeats a discovery."""
-    every = {each for fact in facts for each in (USUAL_FACTS[fact] if fact in USUAL_SETS else (fact,))}
+    every = without_sets(facts)
     return every | {DISCOVERY} if kind == DISCOVERY else every

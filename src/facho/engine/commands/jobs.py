@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
+from facho.apps.access.actors import given_reason
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Oid, Olt
 from facho.apps.reason_words import reason_words
@@ -298,7 +299,7 @@ def disable_jobs(names: Sequence[str], now: datetime) -> ReplanResult:
     """Disable jobs. Running executions finish, and count."""
     jobs = jobs_named(names)
     SnmpJob.objects.filter(id__in=[job.id for job in jobs]).update(enabled=False)
-    return replan(_olts_of(jobs), now)
+    return replan(_olts_of(jobs), now, reason=given_reason())
 
 
 @command

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db.models import Model, QuerySet
 
 from facho.apps.access.models import AuditEntry
 from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
-from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
+from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     ExecutionPlan,
@@ -20,11 +21,29 @@ from facho.apps.execution_coordinator.models import (
     QuotaViolation,
 )
 from facho.apps.executions.models import Execution
+from facho.apps.hosts.health import silent_olts
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.core.freshness import shown_state
+from facho.core.olt_status import OltStatus
+from facho.core.onu_states import down_cause, onu_status
+from facho.core.optics import has_weak_power
 from facho.core.spreadsheet import csv_lines
 
 _PAGE: Final = 2000
+
+
+class Judged(NamedTuple):
+    """Columns that are decided by the rules of `core`, from the fields that they need."""
+
+    names: tuple[str, ...]
+    needs: tuple[str, ...]
+    # Called once for an export; returns what judges the fields of each row.
+    begin: Callable[[], Callable[..., tuple[Any, ...]]]
+
+
+_NOTHING: Final = Judged((), (), lambda: lambda: ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +55,7 @@ class Export:
     at: str = ""
     # The field of the OLT to filter by, if there is one.
     of: str = "olt"
+    judged: Judged = _NOTHING
 
     def rows(self, olt: Olt | None, since: datetime | None, until: datetime | None) -> QuerySet[Any]:
         wanted = {self.of: None if olt is None else olt.pk, f"{self.at}__gte": since, f"{self.at}__lt": until}
@@ -44,12 +64,25 @@ class Export:
 
     def csv(self, rows: QuerySet[Any]) -> Iterator[str]:
         """Yield CSV text in the order of the rows, which are read page by page."""
-        pages = read_pages(rows, list(self.columns.values()), _PAGE)
-        return csv_lines(list(self.columns), (row for page in pages for row in page))
+        shown, judge = len(self.columns), self.judged.begin()
+        pages = read_pages(rows, [*self.columns.values(), *self.judged.needs], _PAGE)
+        lines = ((*row[:shown], *judge(*row[shown:])) for page in pages for row in page)
+        return csv_lines([*self.columns, *self.judged.names], lines)
 
 
 def columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:
     return {name: elsewhere.get(name, name) for name in names}
+
+
+def _onu_judge() -> Callable[..., tuple[Any, ...]]:
+    silent = silent_olts(olts_under_maintenance(database_now()))
+
+    def judge(olt_id: int, state: str, reported: str, presence: str, optical: str) -> tuple[Any, ...]:
+        shown = shown_state(state, silent.get(olt_id, OltStatus.FINE)).state
+        weak = presence == Presence.PRESENT and has_weak_power(optical)
+        return shown, onu_status(shown).value, down_cause(shown, reported), weak
+
+    return judge
 
 
 EXPORTS: Final = {
@@ -73,6 +106,11 @@ EXPORTS: Final = {
                 "temperature_c", "presence", "first_seen", "last_seen",
             ),
             olt="olt__name",
+        ),
+        judged=Judged(
+            names=("shown_state", "status", "cause", "weak"),
+            needs=("olt_id", "state", "down_cause", "presence", "optical_state"),
+            begin=_onu_judge,
         ),
     ),
     "quotas": Export(

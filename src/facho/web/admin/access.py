@@ -22,6 +22,7 @@ from facho.core.roles import Role, role_named
 from facho.engine.commands.tokens import create_token, revoke_tokens
 from facho.web.admin.base import FachoModelAdmin, M, ReadOnlyAdmin, show_outcome, site
 from facho.web.admin.columns import display
+from facho.web.admin.confirmation import asks_why
 from facho.web.admin.filters import list_filter, recent_filter
 
 if TYPE_CHECKING:
@@ -135,7 +136,11 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
         state = token.state_at(timezone.now())
         return state, str(state.label)
 
-    @admin.action(description=_("Revoke"), permissions=["revoke"])
+    def effect_of_revoke(self, _tokens: QuerySet[ApiToken]) -> str:
+        return gettext("Programs that use it are refused from now on. This cannot be undone.")
+
+    @asks_why
+    @admin.action(description=_("Revoke…"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
         show_outcome(request, lambda: _revoke_chosen(chosen))
 

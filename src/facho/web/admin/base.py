@@ -14,7 +14,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Model, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -27,9 +27,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from facho.apps.access.audit_recording import audited_of
+from facho.apps.db.database import database_now
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.core.interval import format_interval
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
+from facho.web.admin.confirmation import asks_why
 from facho.web.admin.quick_lists import tick_box
 from facho.web.admin.row_links import form_link, lead_to_pages, list_url
 from facho.web.components.csv_answer import csv_answer
@@ -246,10 +249,10 @@ class SwitchableAdmin(FachoModelAdmin[M]):
     def enable(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
         show_outcome(request, lambda: self._set_enabled(chosen, enabled=True))
 
-    @admin.action(description=gettext_lazy("Disable"), permissions=["enable"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[M]) -> HttpResponse | None:
+    @asks_why
+    @admin.action(description=gettext_lazy("Disable…"), permissions=["enable"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
         show_outcome(request, lambda: self._set_enabled(chosen, enabled=False))
-        return None
 
     def _set_enabled(self, chosen: QuerySet[M], *, enabled: bool) -> str:
         rows = list(chosen)
@@ -271,7 +274,8 @@ class RemovableAdmin(FachoModelAdmin[M]):
     def delete_model(self, request: HttpRequest, obj: M) -> None:  # noqa: ARG002
         self.remove_rows([obj])
 
-    @admin.action(description=gettext_lazy("Remove"), permissions=["delete"])
+    @asks_why
+    @admin.action(description=gettext_lazy("Remove…"), permissions=["delete"])
     def remove(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
         show_outcome(request, lambda: self._remove(list(chosen)))
 
@@ -341,6 +345,12 @@ class OltRowsAdmin(ReadOnlyAdmin[M]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+
+def with_maintenance(rows: QuerySet[M]) -> QuerySet[Any]:
+    """Annotate rows of OLTs with `left_alone_`: whether their OLT is under maintenance now."""
+    maintained = Q(olt__in=list(olts_under_maintenance(database_now())))
+    return rows.annotate(left_alone_=ExpressionWrapper(maintained, output_field=BooleanField()))
 
 
 class OltFactsAdmin(OltRowsAdmin[M]):

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,10 +14,14 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import PortCount, onus_by_port
-from facho.web.admin.base import M, OltRowsAdmin
-from facho.web.admin.columns import display, word_badge, word_column
+from facho.apps.hosts.health import health_of
+from facho.core.freshness import is_delivering
+from facho.core.olt_status import OltStatus
+from facho.web.admin.base import M, OltRowsAdmin, with_maintenance
+from facho.web.admin.columns import display
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import word_filter
+from facho.web.components.ages import unknown_because
 from facho.web.words.states import BOARD_STATES, LINK_STATES, PORT_CAUSES
 
 _PORT_COLOURS = {"up": "success", "down": "danger", "unknown": "default"}
@@ -45,12 +50,28 @@ def _count_onus(page: type[ChangeList]) -> type[ChangeList]:
     return Counting
 
 
+def _state_badge(words: Mapping[str, Any], colours: Mapping[str, str]) -> Callable[..., Any]:
+    """Return the badge of the state of a part of an OLT; nobody knows it while the OLT delivers nothing."""
+
+    @display(description=_("state"), ordering="state", label=colours)
+    def badge(_admin: Any, part: Any) -> tuple[str, str] | None:
+        health = health_of(part.olt, {part.olt_id} if part.left_alone_ else ())
+        if part.state and not is_delivering(OltStatus(health)):
+            return "", unknown_because(health)
+        return (part.state, str(words.get(part.state, part.state))) if part.state else None
+
+    return badge
+
+
 class _OltPartAdmin(OltRowsAdmin[M]):
     """Order by OLT, then by number, with missing numbers in the same place in all databases."""
 
     numbers: tuple[str, ...] = ()
     # The order that the header shows; get_ordering has the full order.
     ordering = ("olt__name",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
+        return with_maintenance(super().get_queryset(request))
 
     def get_ordering(self, request: HttpRequest) -> tuple[str | Combinable, ...]:  # noqa: ARG002
         return ("olt__name", *(F(number).asc(nulls_first=True) for number in self.numbers), "id")
@@ -92,8 +113,11 @@ class PonPortAdmin(_OltPartAdmin[PonPort]):
         counted: PortCount | None = getattr(port, "counted", None)
         return f"{counted.online} / {counted.known}" if counted else ""
 
-    state_badge = word_badge("state", _("state"), LINK_STATES, _PORT_COLOURS)
-    cause = word_column("down_cause", _("cause"), PORT_CAUSES)
+    state_badge = _state_badge(LINK_STATES, _PORT_COLOURS)
+
+    @display(description=_("cause"), ordering="down_cause")
+    def cause(self, port: PonPort) -> str:
+        return str(PORT_CAUSES.get(port.cause, port.cause))
 
 
 @admin.register(OltHealth)
@@ -113,7 +137,7 @@ class OltHealthAdmin(_OltPartAdmin[OltHealth]):
     def place(self, part: OltHealth) -> str:
         return part.part.replace(part.kind, part.get_kind_display(), 1)
 
-    state_badge = word_badge("state", _("state"), BOARD_STATES, _PART_COLOURS)
+    state_badge = _state_badge(BOARD_STATES, _PART_COLOURS)
 
 
 @admin.register(Unprovisioned)

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
@@ -22,15 +23,26 @@ from facho.apps.discovery.selectors import (
     weak_onus,
     with_duplicate_serial,
 )
+from facho.apps.hosts.health import silent_olts
 from facho.apps.localized_numbers import about
 from facho.apps.maintenance.selectors import olts_under_maintenance
-from facho.web.admin.base import OltFactsAdmin, OltRowsAdmin, ReadOnlyInline
+from facho.core.freshness import ShownState
+from facho.web.admin.base import OltFactsAdmin, OltRowsAdmin, ReadOnlyInline, with_maintenance
 from facho.web.admin.columns import choice_badge, display, word_column
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import choice_filter, list_filter, recent_filter
 from facho.web.components.ages import unknown_because
 from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
 from facho.web.words.states import CAUSE_CHOICES, DOWN_CAUSES, ONU_STATUSES, onu_cause_name, onu_state_name
+
+
+def _in_state(onus: QuerySet[Onu], status: str) -> QuerySet[Onu]:
+    return onus_in_state(onus, silent_olts(olts_under_maintenance(database_now())), status)
+
+
+def _down_by(onus: QuerySet[Onu], cause: str) -> QuerySet[Onu]:
+    return onus_down_by(onus, silent_olts(olts_under_maintenance(database_now())), cause)
+
 
 _DUPLICATE_FILTER = choice_filter(
     "duplicate", _("duplicate serial"), {"yes": (_("at two places on one OLT"), with_duplicate_serial)}
@@ -78,8 +90,8 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         "presence",
     )
     list_filter = (
-        list_filter("state", _("state"), lambda _model: ONU_STATUSES.items(), onus_in_state),
-        list_filter("cause", _("cause"), lambda _model: CAUSE_CHOICES.items(), onus_down_by, DropdownFilter),
+        list_filter("state", _("state"), lambda _model: ONU_STATUSES.items(), _in_state),
+        list_filter("cause", _("cause"), lambda _model: CAUSE_CHOICES.items(), _down_by, DropdownFilter),
         _WEAK_FILTER,
         "presence",
         _DUPLICATE_FILTER,
@@ -88,7 +100,7 @@ class OnuAdmin(OltRowsAdmin[Onu]):
     # Needed for the search box; get_search_results does the search.
     search_fields = ("serial", "mac", "description")
     inlines = (EventInline,)
-    readonly_fields = ("place", "state_badge", "cause")
+    readonly_fields = ("place", "state_badge", "cause", "presence_since")
     fieldsets = (
         (
             None,
@@ -112,7 +124,7 @@ class OnuAdmin(OltRowsAdmin[Onu]):
                 )
             },
         ),
-        (_("Times"), {"fields": (("presence", "raw_index"), ("first_seen", "last_seen"))}),
+        (_("Times"), {"fields": (("presence", "raw_index"), ("first_seen", "presence_since"))}),
     )
     actions = (export_csv,)
 
@@ -144,25 +156,26 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         return interface_of(onu)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Onu]:
-        maintained = Q(olt__in=list(olts_under_maintenance(database_now())))
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(left_alone_=ExpressionWrapper(maintained, output_field=BooleanField()))
-        )
+        return with_maintenance(super().get_queryset(request))
 
     @display(description=_("state"), ordering="state", label=ONU_COLOURS)
     def state_badge(self, onu: Onu) -> tuple[str, str] | None:
         """Show the state as people may believe it: behind an OLT that delivers nothing, nobody knows it."""
-        left_alone = {onu.olt_id} if onu.left_alone_ else set[int]()  # type: ignore[attr-defined]  # annotated
-        shown = shown_state_of(onu, left_alone)
+        shown = self._shown_state(onu)
         if shown.because is not None:
             return shown.state, unknown_because(shown.because)
         return (onu.state, onu_state_name(onu.state)) if onu.state else None
 
+    def _shown_state(self, onu: Onu) -> ShownState:
+        return shown_state_of(onu, {onu.olt_id} if onu.left_alone_ else ())  # type: ignore[attr-defined]  # annotated
+
     @display(description=_("cause"))
     def cause(self, onu: Onu) -> str:
-        return onu_cause_name(onu)
+        return onu_cause_name(onu) if self._shown_state(onu).is_known else ""
+
+    @display(description=_("presence since"))
+    def presence_since(self, onu: Onu) -> datetime:
+        return onu.last_seen
 
     @display(description="ONU (dBm)", ordering="onu_rx_dbm")
     def at_onu(self, onu: Onu) -> float | None:

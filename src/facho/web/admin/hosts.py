@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.forms import ModelForm
@@ -18,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
+from facho.apps.access.actors import given_reason
 from facho.apps.db.database import database_now
 from facho.apps.hosts.health import Health, health_of, with_health
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
@@ -33,8 +33,6 @@ from facho.web.admin.base import (
     SwitchableAdmin,
     WithSuspension,
     count_deleted,
-    describe_switch,
-    show_outcome,
     show_outcomes,
 )
 from facho.web.admin.columns import display, json_column
@@ -42,7 +40,6 @@ from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import suspended_filter, values_filter
-from facho.web.components.page import render_page
 
 _V3_CONDITIONS = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
@@ -301,36 +298,14 @@ class OltAdmin(WithSuspension, SwitchableAdmin[Olt]):
             said = ngettext("%(count)d more was not tested.", "%(count)d more were not tested.", left)
             messages.warning(request, said % {"count": left})
 
-    @admin.action(description=_("Disable…"), permissions=["enable"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[Olt]) -> HttpResponse | None:
-        """Ask for a reason, and disable when it comes back with one."""
-        reason = request.POST.get("reason", "").strip()
-        if not reason:
-            return self._ask_why(request, chosen.count())
-
-        def act() -> str:
-            names = [olt.name for olt in chosen]
-            disable_olts(names, database_now(), reason)
-            return describe_switch(len(names), enabled=False)
-
-        show_outcome(request, act)
-        return None
-
-    def _ask_why(self, request: HttpRequest, count: int) -> HttpResponse:
-        title = ngettext("Disable %(count)d OLT?", "Disable %(count)d OLTs?", count) % {"count": count}
-        effect = gettext(
+    def effect_of_disable(self, _olts: QuerySet[Olt]) -> str:
+        return gettext(
             "All its jobs stop, what runs now is aborted, and nothing is collected until it is enabled."
-        )
-        kept = ("action", "select_across", ACTION_CHECKBOX_NAME)
-        return render_page(
-            request,
-            "components/confirm.html",
-            title,
-            question={"title": title, "effect": effect},
-            hidden=[(name, value) for name in kept for value in request.POST.getlist(name)],
-            cancel=request.get_full_path(),
-            missing="reason" in request.POST,
         )
 
     def set_enabled(self, rows: list[Olt], *, enabled: bool) -> None:
-        (enable_olts if enabled else disable_olts)([olt.name for olt in rows], database_now())
+        names, now = [olt.name for olt in rows], database_now()
+        if enabled:
+            enable_olts(names, now)
+        else:
+            disable_olts(names, now, given_reason())

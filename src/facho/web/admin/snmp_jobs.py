@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, RelatedDropdownFilter
 
+from facho.apps.access.actors import given_reason
 from facho.apps.db.database import database_now
 from facho.apps.localized_numbers import about
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
@@ -28,6 +29,7 @@ from facho.web.admin.base import (
     show_outcomes,
 )
 from facho.web.admin.columns import display
+from facho.web.admin.confirmation import asks_why
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import suspended_filter
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
@@ -253,9 +255,17 @@ class NodeAdmin(WithSuspension, PreviewedAdmin[SnmpJobHost]):
         show_outcomes(request, chosen, _run_now)
 
     def set_enabled(self, rows: list[SnmpJobHost], *, enabled: bool) -> None:
-        (enable_nodes if enabled else disable_nodes)([node.pk for node in rows], database_now())
+        ids, now = [node.pk for node in rows], database_now()
+        if enabled:
+            enable_nodes(ids, now)
+        else:
+            disable_nodes(ids, now, given_reason())
 
-    @admin.action(description=_("Detach the OLT from the job"), permissions=["change"])
+    def effect_of_detach(self, _nodes: QuerySet[SnmpJobHost]) -> str:
+        return gettext("The job is not asked of the OLT any more, and its executions are deleted.")
+
+    @asks_why
+    @admin.action(description=_("Detach the OLT from the job…"), permissions=["change"])
     def detach(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
         show_outcomes(request, chosen, _detach_node)
 

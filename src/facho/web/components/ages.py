@@ -83,6 +83,13 @@ def state_badge(state: str, health: str, cause: str = "") -> SafeString:
     return format_html('{} <small class="fd-last-known">{}</small>', unknown, last)
 
 
+def device_badge(text: str, colour: str, health: str) -> SafeString:
+    """Return the badge of the state of a port or a board, behind an OLT of this health."""
+    if is_delivering(OltStatus(health)):
+        return format_html('<span class="fd-badge fd-{} fd-now">{}</span>', colour, text)
+    return format_html('<span class="fd-badge">{}</span>', unknown_because(health))
+
+
 def unknown_because(health: str) -> str:
     """Return the text of a state that is unknown because of the OLT."""
     match health:
@@ -98,7 +105,7 @@ def _badge(state: str) -> SafeString:
     if not state:
         return SafeString("–")  # noqa: RUF001  # as every page writes what is not known
     return format_html(
-        '<span class="fd-badge fd-{}">{}</span>',
+        '<span class="fd-badge fd-{} fd-now">{}</span>',
         colours.ONU_COLOURS.get(state, "default"),
         states.onu_state_name(state),
     )

@@ -161,6 +161,7 @@ register.filter(is_weak)
 
 register.simple_tag(ages.onu_badge)
 register.simple_tag(ages.state_badge)
+register.simple_tag(ages.device_badge)
 register.filter("unknown_because", ages.unknown_because)
 register.filter("down_cause", states.cause_name)
 

@@ -107,7 +107,7 @@ def _olt_row(
         since=olt.down_since if olt.condition in TROUBLE else None,
         cpu_pct=olt.cpu_pct,
         cpu_read_at=olt.cpu_read_at,
-        cpu_every=every.of("cpu_pct"),
+        cpu_every=every.of("olt.cpu_pct"),
         states_at=states_at,
         states_every=every.of("state"),
         onus=onus,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db.models import Count, Q
@@ -14,8 +14,12 @@ from facho.apps.chassis.models import PonPort, Unprovisioned
 from facho.apps.chassis.selectors import PortRow, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.discovery.onu_counts import OnuCounts, count_onus
-from facho.apps.discovery.selectors import WEAK
+from facho.apps.discovery.selectors import WEAK, parts_collected_at
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
+from facho.core.freshness import is_delivering
+from facho.core.olt_status import OltStatus
 from facho.vendors import Key
+from facho.web.olts.head import OltHead
 
 _OUTAGES_SHOWN: Final = 10
 _UNPROVISIONED_SHOWN: Final = 20
@@ -41,6 +45,11 @@ class PortSummary:
 class OnusAndPorts:
     now: datetime
     olt_id: int
+    # The health of the OLT, by which one knows whether its values arrive.
+    condition: str
+    # When its ports were last collected, and how often that is done.
+    ports_at: datetime | None
+    ports_every: timedelta | None
     onus: OnuCounts
     ports: Sequence[PortSummary]
     outages: Sequence[PortOutage]
@@ -48,12 +57,20 @@ class OnusAndPorts:
     unprovisioned: Sequence[Unprovisioned]
     unprovisioned_count: int
 
+    @property
+    def is_delivering(self) -> bool:
+        return is_delivering(OltStatus(self.condition))
 
-def read_onus_and_ports(olt_id: int, now: datetime) -> OnusAndPorts:
+
+def read_onus_and_ports(head: OltHead) -> OnusAndPorts:
+    olt_id = head.olt.id
     waiting = Unprovisioned.objects.filter(olt=olt_id)
     return OnusAndPorts(
-        now=now,
+        now=head.now,
         olt_id=olt_id,
+        condition=head.olt.condition,
+        ports_at=parts_collected_at(olt_id).get("port"),
+        ports_every=collection_intervals([olt_id]).get(olt_id, Intervals()).of("port.state"),
         onus=count_onus(olt_id),
         ports=list(_port_summaries(olt_id)),
         outages=recent_outages(olt_id),

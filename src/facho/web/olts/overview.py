@@ -83,7 +83,7 @@ def read_olt_overview(head: OltHead, config: Config) -> OltOverview:
         health=health_of(olt_id),
         states_at=states_collected_at([olt_id]).get(olt_id),
         states_every=every.of("state"),
-        cpu_every=every.of("cpu_pct"),
+        cpu_every=every.of("olt.cpu_pct"),
         problems=_read_problems(head, nodes, config),
         next_runs=_next_runs(head, nodes),
         events=recent_events(_EVENTS_SHOWN, olt_id),

@@ -10,10 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 
+from facho.apps.chassis.models import PartKind
 from facho.apps.chassis.selectors import health_of
 from facho.apps.db.database import database_now
+from facho.apps.discovery.selectors import parts_collected_at
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.list_query import OltQuery, parse_olt_query
@@ -71,11 +74,20 @@ def _overview(olt_id: int, now: datetime) -> Mapping[str, Any]:
 
 
 def _onus_and_ports(olt_id: int, now: datetime) -> Mapping[str, Any]:
-    return {"found": read_onus_and_ports(olt_id, now)}
+    return {"found": read_onus_and_ports(read_olt_head(olt_id, now))}
 
 
 def _load(olt_id: int, now: datetime) -> Mapping[str, Any]:
-    return {"load": read_olt_load(olt_id, now), "health": health_of(olt_id), "olt_id": olt_id}
+    collected = parts_collected_at(olt_id)
+    return {
+        "load": read_olt_load(olt_id, now),
+        "health": health_of(olt_id),
+        # When something of it was last collected, and how often that is done.
+        "health_at": max((collected[kind] for kind in PartKind.values if kind in collected), default=None),
+        "health_every": collection_intervals([olt_id]).get(olt_id, Intervals()).of("board.state"),
+        "condition": read_olt_head(olt_id, now).olt.condition,
+        "now": now,
+    }
 
 
 def _events(olt_id: int, now: datetime) -> Mapping[str, Any]:

@@ -70,7 +70,10 @@ class PowerEnd(NamedTuple):
     """The power at one end of the fibre, and how it is judged."""
 
     dbm: float | None
+    # Of the end that collections judge: by this an ONU counts as weak.
     judged: OpticalState
+    # Of the other end: below the limit, which alone makes no ONU weak.
+    is_below_limit: bool
     # Since when it has been weak or fallen, if that is stored.
     since: datetime | None
     # Against the median of its neighbours.
@@ -200,7 +203,8 @@ def _judge_ends(
     return [
         PowerEnd(
             dbm=getattr(onu, fact),
-            judged=_stored_judgement(onu) if fact == stored else _judge_by_limit(onu, fact, config),
+            judged=_stored_judgement(onu) if fact == stored else OpticalState.WELL,
+            is_below_limit=fact != stored and _is_below_limit(onu, fact, config),
             since=since if fact == stored else None,
             difference_db=power_difference(getattr(onu, fact), others),
             usual_dbm=onu.rx_usual_dbm if fact == onu.rx_usual_of else None,
@@ -221,11 +225,9 @@ def _stored_judgement(onu: Onu) -> OpticalState:
     return OpticalState(onu.optical_state) if is_weak(onu) else OpticalState.WELL
 
 
-def _judge_by_limit(onu: Onu, fact: str, config: Config) -> OpticalState:
+def _is_below_limit(onu: Onu, fact: str, config: Config) -> bool:
     power = getattr(onu, fact)
-    if onu.state != "online" or power is None or not is_below(power, config.optical_weak):
-        return OpticalState.WELL
-    return OpticalState.WEAK
+    return onu.state == "online" and power is not None and is_below(power, config.optical_weak)
 
 
 def _states_known_until(

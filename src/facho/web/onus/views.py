@@ -33,7 +33,6 @@ from facho.apps.hosts.health import health_of
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until, olts_under_maintenance
 from facho.config import current
-from facho.core.freshness import NOT_DELIVERING
 from facho.core.optics import Limits
 from facho.core.reasons import Reason, from_json
 from facho.core.roles import Role
@@ -82,7 +81,7 @@ def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
         banner_olt=found.olt_id,
         maintained=maintained,
         health=health_of(found.olt, maintained),
-        silent=NOT_DELIVERING,
+        limit=current().optical_weak,
     )
 
 

@@ -9,13 +9,13 @@ from django.utils.translation import gettext
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import onus_by_port
 from facho.apps.db.database import database_now
-from facho.apps.discovery.selectors import states_collected_at
+from facho.apps.discovery.onu_events import POWERS
+from facho.apps.discovery.selectors import onus_collected_at, parts_collected_at
 from facho.apps.hosts.health import health_of
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
-from facho.core.freshness import NOT_DELIVERING
 from facho.core.optics import Limits
 from facho.web.access.error_pages import NotFoundError
 from facho.web.components.page import page_for, render_page
@@ -49,6 +49,7 @@ def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
     now, olt_id = database_now(), found.olt_id
     page = read_port_page(found, query, now, current())
     maintained = {olt_id} if maintained_until(olt_id, now) else set[int]()
+    collected, every = onus_collected_at(olt_id), collection_intervals([olt_id]).get(olt_id, Intervals())
     title = gettext("Port %(port)s of %(olt)s") % {"olt": found.olt.name, "port": found.place}
     context = {
         "page": page,
@@ -58,8 +59,12 @@ def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
         "limits": Limits(weak_dbm=current().optical_weak),
         "banner_olt": olt_id,
         "health": health_of(found.olt, maintained),
-        "silent": NOT_DELIVERING,
-        "states_at": states_collected_at([olt_id]).get(olt_id),
-        "states_every": collection_intervals([olt_id]).get(olt_id, Intervals()).of("state"),
+        "states_at": collected.get("state"),
+        "states_every": every.of("state"),
+        # The latest of both ends.
+        "powers_at": max((at for power in POWERS if (at := collected.get(power))), default=None),
+        "powers_every": min((length for power in POWERS if (length := every.get(power))), default=None),
+        "port_at": parts_collected_at(olt_id).get("port"),
+        "port_every": every.of("port.state"),
     }
     return render_page(request, "ports/page.html", title, **context)

@@ -184,7 +184,7 @@ def test_the_admin_shows_a_new_one_on_the_page_that_made_it_and_on_no_other(clie
     assert token.owner.username == "ana"
     for page in (LIST, f"{LIST}{token.pk}/change/"):
         assert secret not in client.get(page).content.decode()
-    client.post(LIST, {"action": "revoke", "_selected_action": [token.pk]})
+    client.post(LIST, {"action": "revoke", "reason": "lost", "_selected_action": [token.pk]})
     assert showing(secret).get(TOKENS).status_code == 401
 
 
@@ -203,7 +203,7 @@ def test_in_the_admin_others_see_and_revoke_only_their_own(client: Client) -> No
     client.force_login(person(Role.VIEWER))
     theirs = beto.api_tokens.get()
     assert client.get(LIST).context["cl"].result_count == 0
-    client.post(LIST, {"action": "revoke", "_selected_action": [theirs.pk]})
+    client.post(LIST, {"action": "revoke", "reason": "lost", "_selected_action": [theirs.pk]})
     theirs.refresh_from_db()
     assert theirs.revoked_at is None
     client.force_login(person(Role.ADMINISTRATOR))

@@ -126,11 +126,11 @@ def test_the_admin_changes_a_role_and_keeps_the_last_administrator(administrator
     errors = saved(administrator, carla, role="viewer").context["adminform"].form.errors
     assert errors == {"role": ["carla is the last administrator: create another one first"]}
     assert list(saved(administrator, carla, is_active="", role="administrator").context["errors"])
-    administrator.post(LIST, {"action": "remove", "_selected_action": [carla.pk]})
+    administrator.post(LIST, {"action": "remove", "reason": "left", "_selected_action": [carla.pk]})
     answer = administrator.post(f"{LIST}{carla.pk}/delete/", {"post": "yes"})
     assert answer["Location"] == f"{LIST}{carla.pk}/change/"
     assert role_of(user_named("carla")) is Role.ADMINISTRATOR
-    chosen = {"action": "disable", "_selected_action": [ana.pk]}
+    chosen = {"action": "disable", "reason": "left", "_selected_action": [ana.pk]}
     assert administrator.post(LIST, chosen).status_code == 302
     assert not user_named("ana").is_active
     assert administrator.post(f"{LIST}{ana.pk}/delete/", {"post": "yes"}).status_code == 302

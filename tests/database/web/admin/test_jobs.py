@@ -207,7 +207,7 @@ def test_the_actions_enable_and_disable(admin_client: Client, model: str) -> Non
     job = add_job("state", "Centro")
     row = job if model == "snmpjob" else node_of("state", "Centro")
     path, chosen = f"/admin/snmp_jobs/{model}/", {"_selected_action": [row.pk]}
-    admin_client.post(path, {"action": "disable", **chosen})
+    admin_client.post(path, {"action": "disable", "reason": "test", **chosen})
     row.refresh_from_db()
     assert not row.enabled
     assert node_of("state", "Centro").next_run_at is None
@@ -258,7 +258,7 @@ def test_a_node_is_added_changed_and_detached_on_its_own_page(admin_client: Clie
     assert admin_client.post(page, {**given, "interval": "1h"}).status_code == 302
     node.refresh_from_db()
     assert node.interval_s == 3600
-    admin_client.post(NODES, {"action": "detach", "_selected_action": [node.pk]})
+    admin_client.post(NODES, {"action": "detach", "reason": "test", "_selected_action": [node.pk]})
     assert not SnmpJobHost.objects.exists()
 
 

@@ -135,7 +135,9 @@ def test_the_only_channel_of_a_rule_cannot_be_deleted(admin_client: Client) -> N
 def test_channels_and_rules_are_switched_in_their_lists(admin_client: Client) -> None:
     rule = make_rule(make_channel())
     for path, row in ((CHANNELS, rule.channels.get()), (RULES, rule)):
-        assert "1 was disabled." in post(admin_client, path, action="disable", _selected_action=[row.pk])
+        assert "1 was disabled." in post(
+            admin_client, path, action="disable", reason="test", _selected_action=[row.pk]
+        )
         row.refresh_from_db()
         assert not row.enabled
         assert "1 was enabled." in post(admin_client, path, action="enable", _selected_action=[row.pk])

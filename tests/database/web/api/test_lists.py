@@ -40,7 +40,7 @@ QUERIES = {
     "violations": 1,
 }
 # They ask PostgreSQL the time once more.
-OF_NOW = {"forecasts"}
+OF_NOW = {"forecasts", "onus"}
 OF_OLTS = [name for name in QUERIES if name not in ("poller-stats", "pollers")]
 # The column that `from` and `until` are about.
 BY_TIME = {

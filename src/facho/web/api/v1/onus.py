@@ -48,7 +48,7 @@ class OnuSerializer(OltRowSerializer[Onu]):
         help_text="the state, or unknown while the OLT delivers nothing; state is the last one collected"
     )
     status = serializers.SerializerMethodField(
-        help_text="the state that was collected last: online, starting, offline or unknown, for all vendors"
+        help_text="the shown state in the words for all vendors: online, starting, offline or unknown"
     )
     cause = serializers.SerializerMethodField(
         help_text="why it is offline, empty unless it is; down_cause may be of an outage that has ended"
@@ -69,10 +69,10 @@ class OnuSerializer(OltRowSerializer[Onu]):
         )  # fmt: skip
 
     def get_status(self, onu: Onu) -> str:
-        return onu_status(onu.state).value
+        return onu_status(self.get_shown_state(onu)).value
 
     def get_cause(self, onu: Onu) -> str:
-        return down_cause(onu.state, onu.down_cause)
+        return down_cause(self.get_shown_state(onu), onu.down_cause)
 
     def get_weak(self, onu: Onu) -> bool:
         return is_weak(onu)
@@ -90,6 +90,10 @@ class EventSerializer(OltRowSerializer[OnuEvent]):
         fields = ("id", "at", "kind", "olt", "olt_name", "onu", "serial", "place", "before", "cause")
 
 
+def _silent_olts() -> dict[int, OltStatus]:
+    return silent_olts(olts_under_maintenance(database_now()))
+
+
 def _long_enough(text: str) -> None:
     if len(text) < SHORTEST:
         raise ValidationError(_("give at least %d characters") % SHORTEST)
@@ -102,7 +106,9 @@ class OnuFilter(OfOlt):
     slot = Number()
     port = Number()
     state = OneOf(ONU_STATES, help_text="as the OLT reports it")
-    status = OneOf(OnuStatus, method="in_status", help_text="the same for all vendors")
+    status = OneOf(
+        [each.value for each in OnuStatus], method="in_status", help_text="the same for all vendors"
+    )
     cause = OneOf(CAUSE_CHOICES, method="down_by", help_text="why it is offline")
     presence = OneOf(Presence.values)
     weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
@@ -127,10 +133,10 @@ class OnuFilter(OfOlt):
         return weak_onus(rows) if wanted else rows.exclude(WEAK)
 
     def in_status(self, rows: Any, _name: str, states: list[str]) -> Any:
-        return onus_in_state(rows, *states) if states else rows
+        return onus_in_state(rows, _silent_olts(), *states) if states else rows
 
     def down_by(self, rows: Any, _name: str, causes: list[str]) -> Any:
-        return onus_down_by(rows, *causes) if causes else rows
+        return onus_down_by(rows, _silent_olts(), *causes) if causes else rows
 
     def search(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(id__in=search_onus(text, rows=rows))
@@ -144,8 +150,7 @@ class Onus(ReadOnlyRows[Onu]):
     filterset_class = OnuFilter
 
     def get_serializer_context(self) -> dict[str, Any]:
-        silent = silent_olts(olts_under_maintenance(database_now()))
-        return {**super().get_serializer_context(), "silent": silent}
+        return {**super().get_serializer_context(), "silent": _silent_olts()}
 
     @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: StartedSerializer})
     @action(methods=["post"], detail=True)
