@@ -37,7 +37,7 @@ def test_the_overview_of_an_olt_is_short(
 ) -> None:
     visitor = visit("admin", language="es", viewport=viewport)
     page = visitor.go(f"/olts/{olt}/")
-    expect(page.locator("#onus-online")).to_be_visible()
+    expect(page.locator("#onus-all")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollHeight") <= most
     assert not visitor.complaints
 
