@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import signal
@@ -18,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.own_facho import OwnFacho, new_facho
+from tests.older_schema import APP, FORGOTTEN, LAST
 from tests.waiting import wait_until
 
-# It changes no table, and finds nothing to do the second time.
-LAST = ("hosts", "0006_credentials_of_one_olt")
+MISSING = [f"{APP}.{name}" for name in FORGOTTEN]
 
 
 @pytest.fixture
@@ -38,11 +39,11 @@ def make_newer(facho: OwnFacho, version: str = "9.1.0") -> None:
 
 
 def make_older(facho: OwnFacho) -> None:
-    facho.rows("DELETE FROM django_migrations WHERE app = ? AND name = ?", *LAST)
+    facho.rows("DELETE FROM django_migrations WHERE app = ? AND name IN (?, ?)", APP, *FORGOTTEN)
 
 
 def is_older(facho: OwnFacho) -> bool:
-    return not facho.rows("SELECT 1 FROM django_migrations WHERE app = ? AND name = ?", *LAST)
+    return not facho.rows("SELECT 1 FROM django_migrations WHERE app = ? AND name = ?", APP, LAST)
 
 
 def copies(facho: OwnFacho) -> list[Path]:
@@ -150,7 +151,7 @@ def test_an_older_database_is_copied_before_it_is_changed(facho: OwnFacho) -> No
     assert (stat.S_IMODE(copy.stat().st_mode), stat.S_IMODE(copy.parent.stat().st_mode)) == (0o600, 0o700)
     with sqlite3.connect(copy) as database:
         assert database.execute("SELECT name FROM olts").fetchall() == [("x",)]
-        assert not database.execute("SELECT 1 FROM django_migrations WHERE name = ?", LAST[1:]).fetchall()
+        assert not database.execute("SELECT 1 FROM django_migrations WHERE name = ?", [LAST]).fetchall()
     database.close()
     # The second time there is nothing to do.
     assert facho.run("olt", "list").stderr == ""
@@ -232,7 +233,7 @@ def test_commands_that_start_at_once_change_it_once(facho: OwnFacho) -> None:
         done = list(pool.map(lambda _: facho.run("olt", "list"), range(3)))
     assert [each.returncode for each in done] == [0, 0, 0], [each.stderr for each in done]
     assert len(copies(facho)) == 1
-    assert len(facho.rows("SELECT 1 FROM django_migrations WHERE app = ? AND name = ?", *LAST)) == 1
+    assert len(facho.rows("SELECT 1 FROM django_migrations WHERE app = ? AND name = ?", APP, LAST)) == 1
 
 
 def test_a_new_database_is_just_made(tmp_path: Path) -> None:
@@ -249,16 +250,17 @@ def test_a_change_that_was_interrupted_goes_on_and_says_what_it_was_before(facho
     kept.parent.mkdir()
     kept.write_text("as it was")
     mark = facho.home / "facho.db.changing"
-    # It had made one of its two steps.
-    mark.write_text(f'{{"copy": "{kept}", "missing": ["hosts.0005_x", "{".".join(LAST)}"]}}')
+    # It had made one of its three steps.
+    missing = ["hosts.0005_x", *MISSING]
+    mark.write_text(json.dumps({"copy": str(kept), "missing": missing}))
     # It had got as far as to break the table.
-    facho.rows("ALTER TABLE olts RENAME TO olts_half")
+    facho.rows("ALTER TABLE notification_channels RENAME TO channels_half")
     done = facho.run("migrate")
     assert done.returncode == 1
     assert f"was interrupted and goes on now. The database as it was before is {kept}" in done.stderr
     assert f"copy {kept} over {facho.home / 'facho.db'}" in done.stderr
     assert mark.exists()
-    facho.rows("ALTER TABLE olts_half RENAME TO olts")
+    facho.rows("ALTER TABLE channels_half RENAME TO notification_channels")
     facho.does("migrate")
     assert (is_older(facho), mark.exists(), kept.read_text()) == (False, False, "as it was")
 
@@ -269,7 +271,7 @@ def test_after_a_failed_change_was_put_back_the_next_one_has_a_copy_of_its_own(f
     stale.parent.mkdir()
     stale.write_text("as it was before it was used again")
     mark = facho.home / "facho.db.changing"
-    mark.write_text(f'{{"copy": "{stale}", "missing": ["{".".join(LAST)}"]}}')
+    mark.write_text(json.dumps({"copy": str(stale), "missing": MISSING}))
     done = facho.run("migrate")
     assert (done.returncode, "interrupted" in done.stderr) == (0, False)
     (_, copy) = copies(facho)

@@ -138,6 +138,12 @@ def test_the_demo_has_onus_soon_and_keeps_them(tmp_path: Path) -> None:
         # It makes its tables, its jobs and six OLTs first: on a busy machine that takes minutes.
         count = "SELECT count(*) FROM onu_data"
         wait_until(lambda: has_tables(facho) and facho.rows(count) == [(3000,)], DEMO_WITHIN_S)
+        # The month before comes all at once, and then the engine starts.
+        steps = "SELECT count(*) FROM coordinator_state WHERE name = 'coordinator'"
+        wait_until(lambda: facho.rows(steps) == [(1,)], DEMO_WITHIN_S)
+        violations, hours = (f"SELECT count(*) FROM {table}" for table in ("quota_violations", "onu_history"))
+        assert facho.rows(violations) == [(2,)]
+        assert facho.rows(hours)[0][0] > 10_000
         assert len(facho.told("onu", "list")) > 0
         demo.send_signal(signal.SIGINT)
         said = demo.communicate(timeout=PATIENCE_S)[0]
@@ -148,6 +154,7 @@ def test_the_demo_has_onus_soon_and_keeps_them(tmp_path: Path) -> None:
     assert "password" not in again.stdout
     assert facho.rows("SELECT count(*) FROM onu_data") == [(3000,)]
     assert facho.rows("SELECT count(*) FROM olts") == [(6,)]
+    assert facho.rows(violations) == [(2,)]
 
 
 def test_collect_reads_all_that_the_family_offers(facho: OwnFacho, fleet: FleetProcess) -> None:

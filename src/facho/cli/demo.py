@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -15,9 +16,12 @@ from facho.cli.errors import refuse
 from facho.cli.processes import stop_on_signals
 from facho.cli.system import database_now, system
 from facho.cli.up import free_address, refuse_with_broker, run_engine_and_web, sync_with_profiles
+from facho.demo.story import PAST
 from facho.sim.fleet import FleetConfig, FleetError
+from facho.sim.model import Shape
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
+from facho.sim.scenario import Scenario
 
 if TYPE_CHECKING:
     from facho.config import Config
@@ -46,6 +50,8 @@ _EXAMPLES: Final = """
 
 `facho demo --port 9000 --seconds 60`  on another port, and ends by itself
 
+`facho demo --no-past`  without the simulated month before, as a new installation is
+
 `facho onu list`  shows what the demo has collected, from the same folder
 """
 
@@ -65,8 +71,11 @@ OLTS: Final = (
     DemoOlt("demo-huawei-slow", "huawei", "slow"),
     DemoOlt("demo-zte-flaky", "zte", "flaky"),
 )
-# Let the optical power drift, so that charts are not flat.
-_DRIFT: Final = {"drift_db": 0.6, "drift_period_s": 1800.0}
+# Power and temperature follow the time of day, and some ONUs lose light: charts are not flat, on any scale.
+_MOTION: Final = {
+    "drift_db": 0.4, "drift_period_s": 86_400.0, "daily_c": 4.0, "fading": 0.012, "jitter": 0.3,
+    "jitter_db": 0.12, "refresh_s": 30.0,
+}  # fmt: skip
 
 
 @app.command(epilog=_EXAMPLES)
@@ -77,6 +86,12 @@ def demo(
     seconds: Annotated[
         float, typer.Option(min=0, help="End after this many seconds; 0 runs until Ctrl-C.")
     ] = 0,
+    past: Annotated[
+        bool,
+        typer.Option(
+            help="On the first start, fill in a simulated month: charts, events, outages, quotas, executions."
+        ),
+    ] = True,
 ) -> None:
     """Start six simulated OLTs of four vendors with 3,000 ONUs, and collect from them."""
     host, port = free_address(f"127.0.0.1:{port}")
@@ -84,31 +99,82 @@ def demo(
     with system(by_person=False) as config:
         refuse_with_broker(config)
         sync_with_profiles()
-        _print_welcome(host, port)
-        _run(config, f"{host}:{port}", stopping, seconds)
+        _print_welcome()
+        _run(config, f"{host}:{port}", stopping, seconds, past=past)
 
 
-def _run(config: Config, address: str, stopping: threading.Event, seconds: float) -> None:
+def _run(config: Config, address: str, stopping: threading.Event, seconds: float, *, past: bool) -> None:
     try:
-        families = ",".join(olt.brand for olt in OLTS)
-        with FleetProcess(FleetConfig(olts=len(OLTS), onus=_ONUS, family=families)) as fleet:
-            for number, olt in enumerate(OLTS):
-                fleet.set_scenario(PRESETS[olt.scenario].scenario.but(**_DRIFT), number)
+        with FleetProcess(fleet_config()) as fleet:
             _prepare(fleet.addresses)
+            if past:
+                fill_in_past_once(fleet, config, stopping)
+            set_scenarios(fleet)
+            typer.echo(f"Look at them at http://{address}/  (Ctrl-C ends it)")
             with _stopping_after(stopping, seconds), _reporting_onus(stopping):
                 run_engine_and_web(config, {"FACHO_WEB_ADDRESS": address}, stopping)
     except FleetError as error:
         refuse(str(error))
 
 
-def _print_welcome(host: str, port: int) -> None:
+def fleet_config(onus: int = _ONUS) -> FleetConfig:
+    return FleetConfig(olts=len(OLTS), onus=onus, family=",".join(olt.brand for olt in OLTS))
+
+
+def set_scenarios(fleet: FleetProcess) -> None:
+    for number, olt in enumerate(OLTS):
+        fleet.set_scenario(_scenario(olt), number)
+
+
+def _scenario(olt: DemoOlt) -> Scenario:
+    return PRESETS[olt.scenario].scenario.but(**_MOTION)
+
+
+def fill_in_past_once(
+    fleet: FleetProcess, config: Config, stopping: threading.Event, past: timedelta = PAST
+) -> bool:
+    """Fill in the past before the first start; return False on a later one, or beside other data."""
+    from facho.apps.hosts.models import Olt
+    from facho.demo.past import PastOlt, Stopped, fill_in_past, has_no_past
+
+    if not has_no_past() or Olt.objects.exclude(name__in=[olt.name for olt in OLTS]).exists():
+        return False
+    typer.echo("Filling in a simulated month before today: charts, events, outages, quotas ...")
+    started = time.monotonic()
+    # They answer at once and move as later: nothing of the first collection is lost.
+    fleet.set_scenario(Scenario().but(**_MOTION))
+    olts = [PastOlt(olt.name, number, _scenario(olt).motion) for number, olt in enumerate(OLTS)]
+    _collect_once([olt.name for olt in OLTS], config, stopping)
+    settings = fleet.config
+    shape = Shape(settings.onus, settings.onus_per_port)
+    try:
+        fill_in_past(olts, shape, settings.seed, config, stopping, past)
+    except Stopped:
+        return False
+    typer.echo(f"It took {time.monotonic() - started:.1f} s")
+    return True
+
+
+def _collect_once(names: Sequence[str], config: Config, stopping: threading.Event) -> None:
+    """Collect everything from these OLTs, by the engine's code, so that their ONUs are known."""
+    from facho.cli.manual_execution import manual_runtime, wait_for_turn
+    from facho.engine.commands.runs import collect_all
+    from facho.engine.schedule.runner import run_execution
+
+    with manual_runtime(config) as runtime:
+        for name in names:
+            execution = collect_all(name, database_now())
+            wait_for_turn(execution, config, stopping)
+            run_execution(execution, runtime)
+
+
+def _print_welcome() -> None:
     from facho.engine.commands.setup import create_administrator
 
     password = create_administrator("admin")
     if password is not None:
         typer.echo(f"Administrator: admin, password: {password}  (it is not shown again)")
     typer.echo("Six simulated OLTs of four vendors, 3,000 ONUs.")
-    typer.echo(f"Look at them at http://{host}:{port}/  (Ctrl-C ends it)")
 
 
 def _prepare(addresses: Sequence[tuple[str, int]]) -> None:

@@ -67,13 +67,22 @@ class Motion:
     jitter: float = 0.0
     jitter_db: float = 0.05
     refresh_s: float = 5.0
+    # The fraction of ONUs that lose light in the second half of so many days, more each day, up to so many
+    # dB. Then somebody repairs them, and it begins anew.
+    fading: float = 0.0
+    fade_db: float = 10.0
+    fade_days: float = 40.0
+    # Temperatures rise and fall by so much within a day.
+    daily_c: float = 0.0
 
     @property
     def still(self) -> bool:
-        return not (self.drift_db or self.flapping or self.jitter)
+        return not (self.drift_db or self.flapping or self.jitter or self.fading or self.daily_c)
 
 
 _STILL: Final = Motion()
+# The warmest hour of a day, in UTC: the afternoon in the Americas.
+_WARMEST_S: Final = 19 * 3600.0
 _FLAP_CAUSES: Final = (Cause.LOS, Cause.DYING_GASP, Cause.LOFI, Cause.REBOOT)
 
 
@@ -116,6 +125,7 @@ class OltModel:
         # Noise of the last moment that was asked for.
         self._passing_noise: tuple[float, array[int]] = (0.0, array("Q"))
         self._flapping: tuple[float, frozenset[int]] = (0.0, frozenset())
+        self._fading: tuple[float, frozenset[int]] = (0.0, frozenset())
         self._states: dict[int, OnuState] = {}
         self.dark_ports: set[int] = set()
         # Additional loss in dB by port, as of a bent fibre.
@@ -220,10 +230,46 @@ class OltModel:
         if self.dim:
             base -= self.dim.get(row // self.shape.onus_per_port, 0.0)
         motion = self.motion
+        if motion.fading:
+            base -= self.faded_db(row, now)
         if not motion.drift_db:
             return base
         phase = (noise & 0xFF) / 0x100
         return base + motion.drift_db * math.sin(math.tau * (now / motion.drift_period_s + phase))
+
+    def fading_rows(self) -> frozenset[int]:
+        fraction, rows = self._fading
+        if fraction != self.motion.fading:
+            fraction = self.motion.fading
+            limit = fraction * 0x10000
+            rows = frozenset(row for row, noise in enumerate(self._noise) if (noise >> 8 & 0xFFFF) < limit)
+            self._fading = fraction, rows
+        return rows
+
+    def faded_db(self, row: int, now: float) -> float:
+        """Return how much light an ONU has lost since it was last repaired."""
+        if row not in self.fading_rows():
+            return 0.0
+        phase = (self._noise[row] >> 52) / 0x1000
+        lost = max(0.0, 2 * ((now / (self.motion.fade_days * DAY) + phase) % 1) - 1)
+        return self.motion.fade_db * lost**3
+
+    def powers_dbm(self, now: float) -> tuple[list[float], list[float]]:
+        """Return the power at each ONU, and at the OLT from each ONU, whatever their states, without jitter.
+
+        As `rx_dbm` and `olt_rx_dbm` of each row, and much quicker for all of them.
+        """
+        motion = self.motion
+        turn = now / motion.drift_period_s
+        drift = [motion.drift_db * math.sin(math.tau * (turn + phase / 0x100)) for phase in range(0x100)]
+        at_onu = [-14.0 - (noise >> 24 & 0xFFF) % 1300 / 100 + drift[noise & 0xFF] for noise in self._noise]
+        for row in self.fading_rows():
+            at_onu[row] -= self.faded_db(row, now)
+        for port, loss in self.dim.items():
+            for row in self.shape.rows_of_port(port):
+                at_onu[row] -= loss
+        losses = (1.5 + (noise >> 30 & 0x7F) / 100 for noise in self._noise)
+        return at_onu, [power - loss for power, loss in zip(at_onu, losses, strict=True)]
 
     def olt_rx_dbm(self, row: int, now: float) -> float:
         loss = 1.5 + (self._noise[row] >> 30 & 0x7F) / 100
@@ -233,9 +279,13 @@ class OltModel:
         return 1.5 + (self._noise[row] >> 36 & 0x7F) / 100 + self._power_jitter(row, now, 32)
 
     def temperature_c(self, row: int, now: float) -> float:
-        usual = 36.0 + (self._noise[row] >> 43 & 0x7F) / 8
+        usual = 36.0 + (self._noise[row] >> 43 & 0x7F) / 8 + self.warmth_c(now)
         # Whole degrees seldom change.
         return usual + (self.motion.jitter > 0 and self._jitter(row, now) & 3 == 1)
+
+    def warmth_c(self, now: float) -> float:
+        """Return how much warmer than usual it is at this time of day."""
+        return self.motion.daily_c * math.cos(math.tau * (now - _WARMEST_S) / DAY)
 
     def voltage_v(self, row: int, now: float) -> float:
         usual = 3.2 + (self._noise[row] >> 48 & 0xF) / 100

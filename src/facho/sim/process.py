@@ -91,6 +91,7 @@ class FleetProcess:
     """`with FleetProcess(FleetConfig(olts=10)) as fleet: fleet.addresses`; afterwards, `fleet.final`."""
 
     def __init__(self, config: FleetConfig, *, prebuilt: bool = False) -> None:
+        self.config = config
         self._order = {"config": _config_to_json(config), "prebuilt": prebuilt}
         self._child: subprocess.Popen[str] | None = None
         self.addresses: tuple[Address, ...] = ()

@@ -39,6 +39,7 @@ _FRACTIONS: Final = (
     "wrong_id",
     "flapping",
     "jitter",
+    "fading",
 )
 _OF_STATE: Final = frozenset(
     {
@@ -114,6 +115,10 @@ class Scenario:
     jitter: float = 0.0
     jitter_db: float = 0.05
     refresh_s: float = 5.0
+    fading: float = 0.0
+    fade_db: float = 10.0
+    fade_days: float = 40.0
+    daily_c: float = 0.0
 
     def __post_init__(self) -> None:
         for name in _FRACTIONS:
@@ -132,8 +137,8 @@ class Scenario:
             raise BadKnob(f"there is no attack '{unknown[0]}': take {', '.join(Attack)}")
         if self.cpu_pct > 100:
             raise BadKnob(f"cpu_pct is a percentage, not {self.cpu_pct}")
-        if not (self.refresh_s and self.drift_period_s and self.flap_period_s):
-            raise BadKnob("refresh_s, drift_period_s and flap_period_s are above 0")
+        if not (self.refresh_s and self.drift_period_s and self.flap_period_s and self.fade_days):
+            raise BadKnob("refresh_s, drift_period_s, flap_period_s and fade_days are above 0")
 
     @cached_property
     def motion(self) -> Motion:

@@ -12,7 +12,14 @@ from django.db import DataError, OperationalError
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history import store
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
-from facho.apps.history.store import append_frame, close_hours, milliseconds, places_of_olt
+from facho.apps.history.store import (
+    append_frame,
+    close_hours,
+    insert_past_frames,
+    make_frame,
+    milliseconds,
+    places_of_olt,
+)
 from facho.apps.hosts.models import Olt
 from facho.core.frames import FACTS, read_sheet
 from tests.factories import at
@@ -49,6 +56,31 @@ def test_an_hour_becomes_a_row_for_each_port() -> None:
         ("2/1", "10:00"): {other.pk: [-25.0, -25.5]},
     }
     assert not HistoryFrame.objects.exists()
+
+
+def test_collections_of_the_past_are_stored_in_closed_hours_and_the_running_one_stays_open() -> None:
+    olt = an_olt()
+    one, other = an_onu(olt, 0, 1, 7), an_onu(olt, None, 2, 1)
+    ids = [one.pk, other.pk]
+    frames = [
+        frame
+        for clock, powers in (("09:00", [-20.0, -25.0]), ("09:30", [-20.1, None]), ("10:00", [-20.2, -25.2]))
+        for frame in make_frame(olt.pk, at(clock), Subject.ONU, ids, {"onu_rx_dbm": powers})
+    ]
+    insert_past_frames(frames, at("10:05"))
+    assert hours(olt) == {
+        ("0/1/7", "09:00"): {one.pk: [-20.0, -20.1]},
+        ("2/1", "09:00"): {other.pk: [-25.0]},
+    }
+    assert [frame.at for frame in HistoryFrame.objects.all()] == [at("10:00")]
+
+
+def test_collections_of_the_past_are_stored_at_the_port_where_an_onu_was_then() -> None:
+    olt = an_olt()
+    moved = an_onu(olt, 0, 1, 7)
+    frames = make_frame(olt.pk, at("09:00"), Subject.ONU, [moved.pk], {"onu_rx_dbm": [-20.0]})
+    insert_past_frames(frames, at("10:05"), {moved.pk: "0/1/3"})
+    assert hours(olt) == {("0/1/3", "09:00"): {moved.pk: [-20.0]}}
 
 
 def test_an_hour_is_left_open_for_what_comes_late() -> None:

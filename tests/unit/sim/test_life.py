@@ -1,5 +1,8 @@
 """What happens to an OLT as time and requests go by."""
 
+import pytest
+
+from facho.sim.model import DAY, Motion, OltModel, Shape
 from facho.sim.pdu import GET, GET_BULK, TOO_BIG
 from facho.sim.presets import combine
 from facho.sim.scenario import Scenario
@@ -157,3 +160,45 @@ def test_what_is_served_at_a_moment_can_be_computed_before_and_after() -> None:
     assert asker.bulk(RX_POWER, repetitions=60).values != [value for [value] in expected]
     asker.clock.now = later
     assert asker.bulk(RX_POWER, repetitions=60).values == [value for [value] in expected]
+
+
+def fading_model(**motion: float) -> OltModel:
+    model = OltModel(0, Shape(2000), seed=1, born=0.0, name="olt")
+    model.motion = Motion(**motion)
+    return model
+
+
+def test_an_onu_that_fades_loses_light_faster_and_faster_until_somebody_repairs_it() -> None:
+    model = fading_model(fading=0.02, fade_db=10.0, fade_days=40.0)
+    assert 20 < len(model.fading_rows()) < 60
+    row = min(model.fading_rows())
+    days = [model.faded_db(row, day * DAY) for day in range(80)]
+    assert days[:40] == pytest.approx(days[40:])
+    assert days.count(0.0) in (40, 42)
+    repaired = max(range(1, 80), key=lambda day: days[day - 1] - days[day])
+    assert days[repaired - 1] > 8.0
+    assert days[repaired] == 0.0
+    before = days[repaired - 10 : repaired] if repaired >= 10 else days[repaired + 30 : repaired + 40]
+    assert before == sorted(before)
+
+
+def test_an_onu_that_does_not_fade_keeps_its_light() -> None:
+    model = fading_model(fading=0.02)
+    steady = next(row for row in range(2000) if row not in model.fading_rows())
+    assert model.rx_dbm(steady, 0.0) == model.rx_dbm(steady, 30 * DAY)
+
+
+def test_the_powers_of_all_onus_at_once_are_those_of_each() -> None:
+    model = fading_model(fading=0.05, drift_db=0.6, drift_period_s=1000.0)
+    model.dim = {1: 6.0}
+    for now in (0.0, 12_345.6, 55 * DAY):
+        at_onu, at_olt = model.powers_dbm(now)
+        assert at_onu == pytest.approx([model.rx_dbm(row, now) for row in range(2000)])
+        assert at_olt == pytest.approx([model.olt_rx_dbm(row, now) for row in range(2000)])
+
+
+def test_it_is_warmest_once_a_day() -> None:
+    model = fading_model(daily_c=4.0)
+    hours = [model.temperature_c(0, hour * 3600.0) for hour in range(25)]
+    assert hours[0] == pytest.approx(hours[24])
+    assert max(hours) - min(hours) == pytest.approx(8.0)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Final
 
 from django.db import IntegrityError, InterfaceError, OperationalError
@@ -78,6 +78,29 @@ _APPEND_ON_SERVER: Final = (
     "INSERT INTO onu_history_frames (olt_id, subject, at, data)"
     " SELECT * FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[], %s::bytea[])"
 )
+
+
+def insert_past_frames(
+    rows: Sequence[FrameRow], now: datetime, elsewhere: Mapping[int, str] | None = None
+) -> None:
+    """Store collections of one OLT that were not stored when they were made, in the caller's transaction.
+
+    Hours that are over are stored closed at once. None of them may have any numbers yet. `elsewhere` are the
+    ONUs that were not at the ports where they are now, and their ports.
+    """
+    over = [row for row in rows if row[2] < hour_of(now)]
+    insert_frames([row for row in rows if row[2] >= hour_of(now)])
+    ordered = sorted(over, key=lambda row: (row[0], row[1], row[2]))
+    for (olt_id, subject), of_subject in groupby(ordered, key=lambda row: (row[0], row[1])):
+        places = _places(olt_id, subject)
+        if elsewhere and subject == Subject.ONU:
+            places = Places({**places, **elsewhere})
+        closed = [
+            (olt_id, subject, place, sql.db_time(hour), data)
+            for hour, frames in groupby(of_subject, key=lambda row: hour_of(row[2]))
+            for place, data in merge_by_place(_read_frames(olt_id, [row[3] for row in frames]), places)
+        ]
+        sql.insert_rows(HistoryHour, ("olt", "subject", "place", "hour", "data"), closed, is_adapted=True)
 
 
 def close_hours(now: datetime, *, grace: timedelta, most: int) -> int:
@@ -154,9 +177,18 @@ _FRAMES: Final = (
 
 
 def _sheets_by_place(olt_id: int, subject: str, sheets: Sequence[Sheet]) -> dict[str, bytes]:
-    if subject == Subject.ONU:
-        return dict(merge_by_place(sheets, places_of_olt(olt_id)))
-    return dict(merge_by_place(sheets, dict.fromkeys(_ids(sheets), PORTS_PLACE)))
+    return dict(merge_by_place(sheets, _places(olt_id, subject)))
+
+
+def _places(olt_id: int, subject: str) -> Mapping[int, str]:
+    return places_of_olt(olt_id) if subject == Subject.ONU else _OnePlace()
+
+
+class _OnePlace(dict[int, str]):
+    """All ports of an OLT are kept together."""
+
+    def __missing__(self, port: int) -> str:
+        return PORTS_PLACE
 
 
 def _ids(sheets: Iterable[Sheet]) -> set[int]:

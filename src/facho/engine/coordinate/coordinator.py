@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -23,7 +23,7 @@ from facho.core.steps import COORDINATOR
 from facho.engine.coordinate.changes import handle_changes
 from facho.engine.coordinate.forecast_learning import learn_from_ended
 from facho.engine.coordinate.maintenance import report_windows
-from facho.engine.coordinate.olt_strain import judge_olts
+from facho.engine.coordinate.olt_strain import is_judgement_due, judge_olts
 from facho.engine.coordinate.plan_progress import step_plans
 from facho.engine.coordinate.quota_hours import close_quota_hours, open_quota_hours
 from facho.engine.events.stream import publish
@@ -46,7 +46,8 @@ def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     last = CoordinatorState.objects.filter(name=COORDINATOR).first()
     if last is not None and now - last.updated_at > _STOPPED_AFTER * config.coordinator_step:
         publish(EngineWasStopped(since=last.updated_at, until=now), now)
-    last_hour, seen = (last.value.get("hour"), last.value.get("configuration")) if last else (None, None)
+    value = last.value if last else {}
+    last_hour, seen, judged_at = (value.get(key) for key in ("hour", "configuration", "judged_at"))
     parts = StepFailures()
     # Read before the configurations are: what changes meanwhile is seen by the next step.
     digest = parts.run(configuration_digest, None)
@@ -58,18 +59,23 @@ def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     violations = parts.run(lambda: close_quota_hours(now, config), 0)
     parts.run(lambda: learn_from_ended(now, config), None)
     parts.run(lambda: step_plans(now, config), None)
-    parts.run(lambda: judge_olts(now, config), None)
+    if is_judgement_due(None if judged_at is None else datetime.fromisoformat(judged_at), now):
+        parts.run(lambda: judge_olts(now, config), None)
+        judged_at = now.isoformat()
     hour = running_hour(now, config.time_zone).start.isoformat() if opened else last_hour
-    _store_step(hour, digest, time.perf_counter() - began, now)
+    goes_on_from = {"hour": hour, "configuration": digest, "judged_at": judged_at}
+    _store_step(goes_on_from, time.perf_counter() - began, now)
     parts.raise_first()
     return CoordinatorResult(changed or [], violations)
 
 
-def _store_step(hour: str | None, configuration: str | None, seconds: float, now: datetime) -> None:
-    """Store the duration and what the next step goes on from: the last hour that is open, and the digest of
-    the configuration that was compared with the remembered one.
+def _store_step(goes_on_from: Mapping[str, str | None], seconds: float, now: datetime) -> None:
+    """Store the duration and what the next step goes on from.
+
+    That is the last hour that is open, the digest of the configuration that was compared with the remembered
+    one, and when OLTs were judged.
     """
-    value = {"hour": hour, "configuration": configuration, "duration_ms": round(seconds * 1000, 1)}
+    value = {**goes_on_from, "duration_ms": round(seconds * 1000, 1)}
     with sql.write_transaction():
         CoordinatorState.objects.update_or_create(
             name=COORDINATOR, defaults={"value": value, "updated_at": now}

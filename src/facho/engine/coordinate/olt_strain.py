@@ -1,7 +1,8 @@
 """Finds OLTs that answer and are not in order: degraded in the last hour, or with more work than fits.
 
-Once a minute, in a fixed number of queries. What happened in an hour is the difference between the totals of
-now and a sample of them; samples are taken every ten minutes, and replace those of an hour before.
+The coordinator asks for it once a minute; it takes a fixed number of queries. What happened in an hour is the
+difference between the totals of now and a sample of them; samples are taken every ten minutes, and replace
+those of an hour before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from facho.core.olt_status import LastHour, degraded_reason, overloaded_reason
 from facho.core.quota import Hour, running_hour
 from facho.core.reasons import NO_REASON, Reason, encode
 
-STRAIN: Final = "olt_strain"
 _SAMPLE: Final = "olt_totals_"
 _EVERY: Final = timedelta(minutes=1)
 _SAMPLED_EVERY: Final = timedelta(minutes=10)
@@ -33,11 +33,13 @@ _PLANS_MADE_WITHIN: Final = timedelta(minutes=10)
 Totals: TypeAlias = Mapping[int, tuple[int, int, int, int]]
 
 
+def is_judgement_due(last: datetime | None, now: datetime) -> bool:
+    """Return whether OLTs are to be judged, a minute after the last time, or when the clock was set back."""
+    return last is None or not timedelta() <= now - last < _EVERY
+
+
 def judge_olts(now: datetime, config: Config) -> int:
     """Store which OLTs are degraded or overloaded, and why; return how many changed."""
-    last = CoordinatorState.objects.filter(name=STRAIN).values_list("updated_at", flat=True).first()
-    if last is not None and timedelta() <= now - last < _EVERY:
-        return 0
     totals = ended_totals()
     degraded = _find_degraded(totals, now)
     before = _load_reasons()
@@ -52,7 +54,6 @@ def judge_olts(now: datetime, config: Config) -> int:
     with sql.write_transaction():
         update_rows(Olt, ("degraded_reason", "overloaded_reason"), changed, is_adapted=True)
         _store_sample(totals, now)
-        CoordinatorState.objects.update_or_create(name=STRAIN, defaults={"updated_at": now})
     return len(changed)
 
 

@@ -154,7 +154,7 @@ _PORT: Final[Mapping[str, FactOf]] = {
     ),
     "tx_dbm": lambda olt, port, _: 6.9 + (olt.number + port) % 50 / 100,
     "rx_dbm": always(None),
-    "temperature_c": lambda olt, port, _: 34 + (olt.number + port) % 9,
+    "temperature_c": lambda olt, port, now: 34 + (olt.number + port) % 9 + olt.warmth_c(now),
     "voltage_v": lambda olt, port, _: 3.19 + (olt.number + port) % 5 / 100,
     "bias_ma": lambda olt, port, _: 30 + (olt.number + port) % 11,
     "in_octets": lambda olt, port, _: (olt.number + port) * 1_000_003,

@@ -64,7 +64,7 @@ class OneOf(kinds.MultipleChoiceFilter):
     """Choices, of which several may be given."""
 
     def __init__(self, choices: Iterable[str], *args: Any, **kwargs: Any) -> None:
-        named = [(choice, choice) for choice in choices]
+        named = [(str(choice), str(choice)) for choice in choices]
         # A column of the row itself gives no duplicates, and DISTINCT is expensive.
         super().__init__(*args, choices=named, distinct=False, **kwargs)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import PermissionDenied
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from facho.apps.access.models import ApiToken
@@ -40,11 +40,20 @@ class ByRole(BasePermission):
 
 
 def required_right(view: Any) -> str:
-    """Return the right that the view's current action needs."""
+    """Return the right that the view's current action needs.
+
+    An action that changes something and names no right needs the one to change, which is the highest.
+    """
     # None for a method that the view lacks: who may see the rest gets 405.
     action = getattr(view, "action", None) or "list"
-    found: str = {**_RIGHTS, **getattr(view, "rights", {})}.get(action, "view")
+    rights = {**_RIGHTS, **getattr(view, "rights", {})}
+    found: str = rights.get(action) or ("change" if _changes_something(view, action) else "view")
     return found
+
+
+def _changes_something(view: Any, action: str) -> bool:
+    methods = [method for method, named in (view.action_map or {}).items() if named == action]
+    return any(method.upper() not in SAFE_METHODS for method in methods)
 
 
 class AnyRole(BasePermission):

@@ -14,7 +14,7 @@ from facho.apps.executions.models import ExecutionTotals
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.quota import running_hour
-from facho.engine.coordinate.olt_strain import judge_olts
+from facho.engine.coordinate.olt_strain import is_judgement_due, judge_olts
 from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -96,7 +96,7 @@ def test_an_olt_is_overloaded_while_its_plan_says_that_its_work_does_not_fit() -
     assert reasons(north) == ("", "")
 
 
-def test_a_step_within_the_minute_asks_once_and_one_after_it_as_often_for_many_olts() -> None:
+def test_as_many_queries_are_made_for_many_olts_as_for_few() -> None:
     def statements(now: datetime) -> int:
         with CaptureQueriesContext(connection) as asked:
             judge_olts(now, CONFIG)
@@ -107,6 +107,12 @@ def test_a_step_within_the_minute_asks_once_and_one_after_it_as_often_for_many_o
     one = statements(at("10:01"))
     for number in range(30):
         count(make_olt(f"olt-{number}"), requests=100, timeouts=50)
-    assert statements(at("10:01:30")) == 1
     assert statements(at("10:02")) == one
     assert Olt.objects.exclude(degraded_reason="").count() == 31
+
+
+def test_it_is_done_once_a_minute_and_when_the_clock_was_set_back() -> None:
+    last = at("10:01")
+    due = {now: is_judgement_due(last, at(now)) for now in ("10:00:59", "10:01", "10:01:59", "10:02")}
+    assert due == {"10:00:59": True, "10:01": False, "10:01:59": False, "10:02": True}
+    assert is_judgement_due(None, last)

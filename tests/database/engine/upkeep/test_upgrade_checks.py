@@ -29,6 +29,7 @@ from facho.engine.upkeep.upgrade_checks import (
     refuse_unreadable_secrets,
 )
 from facho.keys import KeyProblem, Vault, new_key
+from tests import older_schema
 from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +53,8 @@ def make_channel(name: str) -> NotificationChannel:
 @pytest.fixture
 def migrated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The database lacks a migration; what would make it is only noted."""
-    MigrationRecorder(connection).record_unapplied("hosts", "0006_credentials_of_one_olt")
+    for name in older_schema.FORGOTTEN:
+        MigrationRecorder(connection).record_unapplied(older_schema.APP, name)
     done: list[str] = []
 
     def note_command(name: str, **_: Any) -> None:

@@ -45,8 +45,8 @@ NOT_THERE = (302, 403, 404, 404, 404, 302, 302, 302)
 PART_NOT_THERE = (200, 403, 404, 404, 404, 200, 200, 200)
 # To be pressed, not to be opened: tests/database/web/olts/test_pages.py presses them.
 BUTTON = (405,) * 8
-# It is opened to be asked before it acts, by those who may act.
-QUESTION = (302, 403, 403, 404, 404, 302, 302, 302)
+# Opened, it asks for a reason; those who may not press it do not see the question either.
+CONFIRMED = (302, 403, 403, 404, 404, 302, 302, 302)
 PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "": ("/", (302,) * 8),
     "coordinator/dashboard/": ("/coordinator/dashboard/", LOGGED_IN),
@@ -74,16 +74,12 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
                 (f"<int:olt_id>/{act}/", f"{NONE}{act}/", BUTTON)
                 for act in ("test", "enable", "recover", "shift")
             ),
-            ("<int:olt_id>/disable/", f"{NONE}disable/", QUESTION),
+            ("<int:olt_id>/disable/", f"{NONE}disable/", CONFIRMED),
             *(
                 (f"<int:olt_id>/nodes/<int:node_id>/{act}/", f"{NONE}nodes/{NONE}{act}/", BUTTON)
                 for act in ("run", "enable")
             ),
-            (
-                "<int:olt_id>/nodes/<int:node_id>/disable/",
-                f"{NONE}nodes/{NONE}disable/",
-                QUESTION,
-            ),
+            ("<int:olt_id>/nodes/<int:node_id>/disable/", f"{NONE}nodes/{NONE}disable/", CONFIRMED),
             (
                 "<int:olt_id>/violations/<int:violation_id>/acknowledge/",
                 f"{NONE}violations/{NONE}acknowledge/",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
+from facho.web.api.permissions import required_right
 from tests.api_clients import asking, person, showing, token_of
 from tests.sample_rows import NOW, fill
 
@@ -144,3 +146,14 @@ def test_run_now_answers_where_its_execution_is() -> None:
         "url": f"http://testserver/api/v1/executions/{made.id}/",
     }
     assert answer["Location"] == answer.json()["url"]
+
+
+def test_an_action_that_changes_something_needs_the_highest_right_unless_it_names_another() -> None:
+    def right(action: str, **actions: str) -> str:
+        view = SimpleNamespace(action=action, action_map=actions, rights={"test": "test"})
+        return required_right(view)
+
+    assert right("recover", post="recover") == "change"
+    assert right("test", post="test") == "test"
+    assert right("history", get="history", head="history") == "view"
+    assert right("") == "view"

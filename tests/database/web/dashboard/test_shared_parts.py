@@ -216,7 +216,7 @@ def test_who_changes_something_sees_it_at_once(run_later: list[Callable[[], None
     olt = Olt.objects.filter(enabled=True).earliest("id")
     before = client.get(OVERVIEW).content
     assert client.get(OVERVIEW).content == before
-    assert client.post(f"/olts/{olt.pk}/disable/", {"reason": "new board"}).status_code == 302
+    assert client.post(f"/olts/{olt.pk}/disable/", {"reason": "works"}).status_code == 302
     assert client.get(OVERVIEW).content != before
     assert not run_later
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from django.db import connection
 from django.test import Client
 
 from facho.apps.chassis.models import PonPort
-from facho.apps.discovery.models import Onu, OnuEvent
+from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.hosts.models import Olt
 from tests.factories import at
 from tests.findings import an_olt
@@ -49,7 +50,25 @@ def make_site() -> dict[str, int]:
         )
         for number, state in enumerate(("online", "los"))
     ]  # fmt: skip
+    make_tables_long(olt)
     return {"olt": olt.id, "port": port.id, "onu": onus[0].id}
+
+
+def make_tables_long(olt: Olt) -> None:
+    """Store what makes PostgreSQL choose indexes as it does for many rows. SQLite always chooses so."""
+    if connection.vendor == "sqlite":
+        return
+    others = Onu.objects.bulk_create(
+        Onu(olt=olt, address=str(number), first_seen=at("08:00"), last_seen=at("08:00"))
+        for number in range(1000)
+    )
+    OnuEvent.objects.bulk_create(
+        OnuEvent(olt=olt, onu=onu, kind=kind, at=at("08:00") + timedelta(seconds=number))
+        for number, onu in enumerate(others)
+        for kind in (EventKind.MOVED, EventKind.OFFLINE)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(LONG)}")
 
 
 def statements_of(client: Client, url: str) -> list[tuple[str, Any]]:

@@ -117,7 +117,9 @@ class RemovalSerializer(serializers.Serializer[Any]):
 
 class Olts(ReadOnlyRows[Olt]):
     about = "hosts.olt"
-    rights: ClassVar = {"enable": "enable", "disable": "enable", "recover": "enable", "test": "test"}
+    rights: ClassVar = {
+        "enable": "enable", "disable": "enable", "recover": "enable", "test": "test"
+    }  # fmt: skip
     # Reading needs no secrets.
     queryset = Olt.objects.select_related("brand", "model").defer("credentials")
     serializer_class = OltSerializer
