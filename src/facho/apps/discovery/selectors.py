@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -412,9 +412,16 @@ def states_collected_at(olt_ids: Sequence[int]) -> dict[int, datetime]:
     return dict(rows.values_list("olt_id", "collected_at"))
 
 
-def parts_collected_at(olt_id: int) -> dict[str, datetime]:
+def collected_at(olt_id: int) -> dict[str, datetime]:
+    """Return when each datum of an OLT was last collected in full: facts of ONUs, and `port.state`."""
+    return dict(Collected.objects.filter(olt=olt_id).order_by().values_list("datum", "collected_at"))
+
+
+def parts_collected_at(collected: Mapping[str, datetime]) -> dict[str, datetime]:
     """Return when something was last collected of each kind of part of an OLT, as `port` and `board`."""
-    kinds = (Entity.PORT, Entity.BOARD, Entity.FAN, Entity.OLT)
-    facts = [f"{kind}.{fact}" for kind in kinds for fact in FACTS[kind]]
-    rows = Collected.objects.filter(olt=olt_id, datum__in=facts).order_by("collected_at")
-    return {datum.partition(".")[0]: at for datum, at in rows.values_list("datum", "collected_at")}
+    found: dict[str, datetime] = {}
+    for datum, at in collected.items():
+        kind, dot, _fact = datum.partition(".")
+        if dot:
+            found[kind] = max(at, found.get(kind, at))
+    return found

@@ -14,7 +14,7 @@ from facho.apps.chassis.models import PonPort, Unprovisioned
 from facho.apps.chassis.selectors import PortRow, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.discovery.onu_counts import OnuCounts, count_onus
-from facho.apps.discovery.selectors import WEAK, parts_collected_at
+from facho.apps.discovery.selectors import WEAK, collected_at, parts_collected_at
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.core.freshness import is_delivering
 from facho.core.olt_status import OltStatus
@@ -69,7 +69,7 @@ def read_onus_and_ports(head: OltHead) -> OnusAndPorts:
         now=head.now,
         olt_id=olt_id,
         condition=head.olt.condition,
-        ports_at=parts_collected_at(olt_id).get("port"),
+        ports_at=parts_collected_at(collected_at(olt_id)).get("port"),
         ports_every=collection_intervals([olt_id]).get(olt_id, Intervals()).of("port.state"),
         onus=count_onus(olt_id),
         ports=list(_port_summaries(olt_id)),

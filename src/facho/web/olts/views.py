@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from facho.apps.chassis.models import PartKind
 from facho.apps.chassis.selectors import health_of
 from facho.apps.db.database import database_now
-from facho.apps.discovery.selectors import parts_collected_at
+from facho.apps.discovery.selectors import collected_at, parts_collected_at
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
@@ -78,7 +78,7 @@ def _onus_and_ports(olt_id: int, now: datetime) -> Mapping[str, Any]:
 
 
 def _load(olt_id: int, now: datetime) -> Mapping[str, Any]:
-    collected = parts_collected_at(olt_id)
+    collected = parts_collected_at(collected_at(olt_id))
     return {
         "load": read_olt_load(olt_id, now),
         "health": health_of(olt_id),

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
-from facho.apps.discovery.selectors import last_online, onus_collected_at
+from facho.apps.discovery.selectors import collected_at, last_online
 from facho.apps.history.selectors import Series, subject_series
 from facho.config import Config
 from facho.core.optics import has_weak_power
@@ -69,6 +69,8 @@ class PortPage:
     now: datetime
     port: PonPort
     onus: Page[Any]
+    # When each datum of the OLT was last collected.
+    collected: Mapping[str, datetime]
     # When each of them was last seen online, by its id.
     last_online: Mapping[int, datetime]
     known: int
@@ -84,6 +86,7 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
     rows = list(
         onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power", "optical_state")
     )
+    collected = collected_at(port.olt_id)
     shown = Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page)
     weak = sum(has_weak_power(judged) for _state, _power, judged in rows)
     powers = [power for _state, power, _judged in rows if power is not None]
@@ -92,7 +95,8 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         now=now,
         port=port,
         onus=shown,
-        last_online=last_online(list(shown), onus_collected_at(port.olt_id).get("state")),
+        collected=collected,
+        last_online=last_online(list(shown), collected.get("state")),
         known=len(rows),
         online=sum(state == "online" for state, _power, _judged in rows),
         light=_power_histogram(powers, judged, weak, config.optical_weak),

@@ -10,7 +10,7 @@ from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import onus_by_port
 from facho.apps.db.database import database_now
 from facho.apps.discovery.onu_events import POWERS
-from facho.apps.discovery.selectors import onus_collected_at, parts_collected_at
+from facho.apps.discovery.selectors import parts_collected_at
 from facho.apps.hosts.health import health_of
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
@@ -49,7 +49,7 @@ def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
     now, olt_id = database_now(), found.olt_id
     page = read_port_page(found, query, now, current())
     maintained = {olt_id} if maintained_until(olt_id, now) else set[int]()
-    collected, every = onus_collected_at(olt_id), collection_intervals([olt_id]).get(olt_id, Intervals())
+    collected, every = page.collected, collection_intervals([olt_id]).get(olt_id, Intervals())
     title = gettext("Port %(port)s of %(olt)s") % {"olt": found.olt.name, "port": found.place}
     context = {
         "page": page,
@@ -64,7 +64,7 @@ def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
         # The latest of both ends.
         "powers_at": max((at for power in POWERS if (at := collected.get(power))), default=None),
         "powers_every": min((length for power in POWERS if (length := every.get(power))), default=None),
-        "port_at": parts_collected_at(olt_id).get("port"),
+        "port_at": parts_collected_at(collected).get("port"),
         "port_every": every.of("port.state"),
     }
     return render_page(request, "ports/page.html", title, **context)
