@@ -243,6 +243,7 @@ def an_olt(olt: Olt, jobs: list[SnmpJob]) -> None:
     """What the page of an OLT shows besides: a day of load, a plan, an outage, a day of optics."""
     Olt.objects.filter(id=olt.id).update(
         learned={"varbinds": 24, "in_flight": 4, "most_varbinds": 60}, uptime_s=9_000_000, cpu_pct=34.0,
+        cpu_read_at=ago(300),
         version="MA5800V100R019C10", lacks={"1.3.6.1.4.1.2011.6.128.1.1.2.51.1.6": NOW.isoformat()},
     )  # fmt: skip
     for number in range(1, 24):

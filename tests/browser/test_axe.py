@@ -11,7 +11,11 @@ PAGES = {
     "/coordinator/dashboard/": ".fd-lane",
     "/coordinator/dashboard/?wall=1": ".fd-lane",
     "/olts/": "#olts",
-    "/olts/1/": "#facts table",
+    "/olts/1/": "#onus-online",
+    "/olts/1/ports/": "#unprovisioned",
+    "/olts/1/collection/": "#facts table",
+    "/olts/1/load/": ".fd-chart",
+    "/olts/1/events/": "#all-logs",
     "/olts/1/ports/4/": "#onus",
     "/onus/8/": ".fd-chart",
     "/search/?q=cliente+1": ".fd-table",
@@ -39,14 +43,14 @@ CONTRAST = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
 AT_ONCE = "* { transition: none !important; animation: none !important; }"
 # htmx gives the focus back to an element with an id when it replaces the part that has it.
 REPLACED_WITHOUT_ID = ", ".join(
-    f":is(#live, #timeline, #overview) {kind}:not([id])"
-    for kind in ("a[href]", "button", "input", "select", "summary", "[tabindex]")
+    f":is(#live, #timeline, #overview, #part, #facts) {kind}:not([id])"
+    for kind in ("a[href]", "button", "input:not([type=hidden])", "select", "summary", "[tabindex]")
 )
 ON_THE_WAY = ("Search everything", "Puerto-04", "OLT or site", "Health", "Period", "Quotas this hour")
 
 
 @pytest.mark.parametrize(
-    "paths", [list(PAGES)[:6], list(PAGES)[6:]], ids=["watching", "finding and changing"]
+    "paths", [list(PAGES)[:10], list(PAGES)[10:]], ids=["watching", "finding and changing"]
 )
 def test_the_main_pages_have_no_grave_fault_by_day_and_by_night(visit: Visiting, paths: list[str]) -> None:
     found = {}
@@ -97,6 +101,18 @@ def test_all_that_a_mouse_opens_is_reached_by_the_keyboard(visit: Visiting) -> N
     assert not visitor.complaints
 
 
+@pytest.mark.parametrize("tab", ["", "ports/", "collection/", "load/", "events/"])
+def test_nobody_loses_their_place_on_a_tab_of_an_olt_when_it_is_refreshed(visit: Visiting, tab: str) -> None:
+    visitor = visit("admin", language="en")
+    page = visitor.go(f"/olts/1/{tab}")
+    expect(page.locator("#part section").first).to_be_visible()
+    found = page.locator(REPLACED_WITHOUT_ID)
+    assert found.evaluate_all("found => found.map(one => one.outerHTML)") == []
+    ids = page.locator("[id]").evaluate_all("found => found.map(one => one.id)")
+    assert sorted(ids) == sorted(set(ids))
+    assert not visitor.complaints
+
+
 def tabbed_through(page: Page) -> list[str]:
     """The names of what one comes by; each one shows that one is there."""
     reached: list[str] = []
@@ -120,7 +136,7 @@ WHERE = """() => {
 
 def test_a_node_is_run_by_tab_and_enter(visit: Visiting) -> None:
     visitor = visit("operator", language="en")
-    page = visitor.go("/olts/5/")
+    page = visitor.go("/olts/5/collection/")
     page.get_by_role("link", name="All OLTs").focus()
     run = page.get_by_role("button", name="Run Discovery Huawei now")
     for _ in range(30):

@@ -127,7 +127,7 @@ def choose(page: Page, field: str, name: str) -> None:
 
 def test_an_operator_runs_a_node_now_and_sees_it_end(sur: str, visit: Visiting) -> None:
     visitor = visit("operator", language="es", viewport=PHONE, dark=True)
-    page = visitor.go(sur)
+    page = visitor.go(f"{sur}collection/")
     page.get_by_role("button", name="Ejecutar discovery").click()
     expect(page.get_by_text("discovery es la siguiente en Sur-02")).to_be_visible()
     by_hand = runs(page, "Ejecuciones recientes").filter(has_text="ejecutar ahora").first
@@ -146,7 +146,7 @@ def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visi
         system.add_usual_jobs("Lento-03")
         gate.wait_until_held()
         visitor = visit("operator", language="en", viewport=PHONE)
-        page = visitor.go(lento)
+        page = visitor.go(f"{lento}collection/")
         running = runs(page, "Recent executions").filter(has=page.get_by_text("running", exact=True))
         expect(running).to_be_visible(timeout=SOON)
         page.get_by_role("link", name="Disable…", exact=True).first.click()

@@ -1,7 +1,7 @@
 """The pages of `facho.web`."""
 
 from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.urls import path, register_converter
 
 from facho.web.components.banner import banner
 from facho.web.dashboard import views as dashboard
@@ -11,12 +11,15 @@ from facho.web.login import views as login
 from facho.web.metrics.views import metrics
 from facho.web.olts import actions as olt_actions
 from facho.web.olts import views as olts
+from facho.web.olts.tabs import TabConverter
 from facho.web.onus import views as onus
 from facho.web.plans import views as plans
 from facho.web.ports import views as ports
 from facho.web.preferences import views as preferences
 from facho.web.search import views as search
 from facho.web.violations import views as violations
+
+register_converter(TabConverter, "olt_tab")
 
 urlpatterns = [
     path("", dashboard.root, name="root"),
@@ -32,7 +35,9 @@ urlpatterns = [
     path("olts/rows/", olts.olt_rows, name="olt-rows"),
     path("olts/<int:olt_id>/", olts.olt, name="olt"),
     path("olts/<int:olt_id>/live/", olts.olt_live, name="olt-live"),
-    path("olts/<int:olt_id>/facts/", olts.olt_rest, name="olt-facts"),
+    path("olts/<int:olt_id>/<olt_tab:tab>/", olts.olt, name="olt-tab"),
+    path("olts/<int:olt_id>/<olt_tab:tab>/part/", olts.olt_part, name="olt-part"),
+    path("olts/<int:olt_id>/facts/", olts.olt_facts, name="olt-facts"),
     path("olts/<int:olt_id>/proposals/", olts.olt_proposals, name="olt-proposals"),
     path("olts/<int:olt_id>/test/", olt_actions.test_olt, name="olt-test"),
     path("olts/<int:olt_id>/enable/", olt_actions.enable_olt, name="olt-enable"),

@@ -53,6 +53,12 @@ class PartRow:
     serial: str | None
     updated_at: datetime
 
+    @property
+    def has_values(self) -> bool:
+        """Return whether it says more than that it is there."""
+        values = (self.name, self.cpu_pct, self.memory_pct, self.temperature_c, self.power_w)
+        return any(value is not None for value in values)
+
 
 @dataclass(frozen=True, slots=True)
 class Health:

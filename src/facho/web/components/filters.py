@@ -162,7 +162,7 @@ register.filter(is_weak)
 register.simple_tag(ages.onu_badge)
 register.simple_tag(ages.state_badge)
 register.simple_tag(ages.device_badge)
-register.filter("interval_of", lambda intervals, fact: intervals.of(fact))
+register.filter("unknown_because", ages.unknown_because)
 register.filter("down_cause", states.cause_name)
 
 

@@ -31,13 +31,17 @@ from facho.engine.commands.runs import run_now
 from facho.engine.coordinate.plan_reports import suggest_shift
 from facho.web.access.pages import View
 from facho.web.components.page import action_for, confirmed_for, render_page
+from facho.web.olts.tabs import Tab, parse_tab, tab_url
 
 # The key of the session with the address that undoes the last action.
 UNDO: Final = "undo"
 
 
-def olt_action(right: str, model: str) -> Callable[[Callable[..., str]], View]:
-    """Make a view of a function that acts on an OLT: its message is shown on the page of the OLT."""
+def olt_action(right: str, model: str, tab: Tab = Tab.OVERVIEW) -> Callable[[Callable[..., str]], View]:
+    """Make a view of a function that acts on an OLT: its message is shown on the tab with its button.
+
+    A button that is on all tabs names its tab in its address; `tab` is that of all others.
+    """
 
     def decorate(act: Callable[..., str]) -> View:
         @action_for(right, model)
@@ -47,21 +51,21 @@ def olt_action(right: str, model: str) -> Callable[[Callable[..., str]], View]:
                 messages.success(request, act(request, olt_id, **ids))
             except CommandError as refused:
                 messages.error(request, refused.message)
-            return redirect("olt", olt_id)
+            return redirect(_tab_url(request, olt_id, tab))
 
         return view
 
     return decorate
 
 
-@olt_action("run", "snmp_jobs.snmpjobhost")
+@olt_action("run", "snmp_jobs.snmpjobhost", Tab.COLLECTION)
 def run_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa: ARG001
     node = _node(olt_id, node_id)
     values = {"id": run_now(node.pk, database_now()), "job": node.job.name, "olt": node.olt.name}
     return gettext("Execution %(id)d: %(job)s runs next on %(olt)s.") % values
 
 
-@olt_action("enable", "snmp_jobs.snmpjobhost")
+@olt_action("enable", "snmp_jobs.snmpjobhost", Tab.COLLECTION)
 def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa: ARG001
     node = _node(olt_id, node_id)
     enable_nodes([node.pk], database_now())
@@ -83,8 +87,9 @@ def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpRespons
         gettext("Disable %(job)s on %(olt)s?") % names,
         gettext("It is not collected from this OLT until somebody enables it."),
         reverse("node-enable", args=[olt_id, node_id]),
+        tab_url(olt_id, Tab.COLLECTION),
     )
-    return _ask_and_act(request, olt_id, question, act)
+    return _ask_and_act(request, question, act)
 
 
 @olt_action("enable", "hosts.olt")
@@ -104,6 +109,7 @@ def recover_olt(request: HttpRequest, olt_id: int) -> str:  # noqa: ARG001
 @confirmed_for("enable", "hosts.olt")
 def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     name = _olt(olt_id).name
+    tab = parse_tab(request.GET.get("tab", ""), Tab.OVERVIEW)
 
     def act(reason: str) -> str:
         disable_olts([name], database_now(), reason)
@@ -112,23 +118,23 @@ def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     question = Question(
         gettext("Disable %(olt)s?") % {"olt": name},
         gettext("All its jobs stop, what runs now is aborted, and nothing is collected until it is enabled."),
-        reverse("olt-enable", args=[olt_id]),
+        reverse("olt-enable", args=[olt_id]) + ("" if tab is Tab.OVERVIEW else f"?tab={tab}"),
+        tab_url(olt_id, tab),
     )
-    return _ask_and_act(request, olt_id, question, act)
+    return _ask_and_act(request, question, act)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person confirms with a reason, and the address that undoes it."""
+    """What a person confirms with a reason, the address that undoes it, and the one to go back to."""
 
     title: str
     effect: str
     undo: str
+    back: str
 
 
-def _ask_and_act(
-    request: HttpRequest, olt_id: int, question: Question, act: Callable[[str], str]
-) -> HttpResponse:
+def _ask_and_act(request: HttpRequest, question: Question, act: Callable[[str], str]) -> HttpResponse:
     """Show the question; act when it comes back with a reason, and offer the way to undo it."""
     reason = request.POST.get("reason", "").strip()
     if request.method == "POST" and reason:
@@ -137,16 +143,16 @@ def _ask_and_act(
             request.session[UNDO] = question.undo
         except CommandError as refused:
             messages.error(request, refused.message)
-        return redirect("olt", olt_id)
+        return redirect(question.back)
     context = {
         "question": question,
-        "cancel": reverse("olt", args=[olt_id]),
+        "cancel": question.back,
         "missing": request.method == "POST",
     }
     return render_page(request, "components/confirm.html", question.title, **context)
 
 
-@olt_action("change", "snmp_jobs.snmpjobhost")
+@olt_action("change", "snmp_jobs.snmpjobhost", Tab.COLLECTION)
 def shift_node(request: HttpRequest, olt_id: int) -> str:
     """Apply the proposed shift if it is still the one that was shown: a second click must not shift twice."""
     _olt(olt_id)
@@ -159,7 +165,7 @@ def shift_node(request: HttpRequest, olt_id: int) -> str:
     return gettext("%(job)s runs %(by)s later from now on.") % {"job": shift.job, "by": shown[1]}
 
 
-@olt_action("acknowledge", "execution_coordinator.quotaviolation")
+@olt_action("acknowledge", "execution_coordinator.quotaviolation", Tab.COLLECTION)
 def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) -> str:
     violation = get_object_or_404(QuotaViolation, id=violation_id, olt=olt_id)
     by, why = request.user.get_username(), request.POST.get("note", "")
@@ -180,7 +186,12 @@ def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
         messages.error(request, reason_words(answer.reason))
     else:
         messages.success(request, gettext("The OLT answers: %(descr)s") % {"descr": answer.sys_descr})
-    return redirect("olt", olt_id)
+    return redirect(_tab_url(request, olt_id, Tab.OVERVIEW))
+
+
+def _tab_url(request: HttpRequest, olt_id: int, default: Tab) -> str:
+    """Return the address of the tab where the button was."""
+    return tab_url(olt_id, parse_tab(request.GET.get("tab", ""), default))
 
 
 def _olt(olt_id: int) -> Olt:

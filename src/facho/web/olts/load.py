@@ -1,4 +1,4 @@
-"""The SNMP load of an OLT, hour by hour."""
+"""The load of an OLT: its SNMP load hour by hour, and its health."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class OltLoad:
 
     @property
     def minute_bars(self) -> list[Bar]:
-        return _bars(self.hours, [round(hour.seconds / 60, 1) for hour in self.hours])
+        return _bars(self.hours, [round(hour.seconds / 60, 2) for hour in self.hours])
 
 
 def read_olt_load(olt_id: int, now: datetime) -> OltLoad:

@@ -1,31 +1,42 @@
-"""The list of OLTs, and the page of each."""
+"""The list of OLTs, and the page of each, in tabs."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
-from django.utils.translation import gettext
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 
+from facho.apps.chassis.models import PartKind
+from facho.apps.chassis.selectors import health_of
 from facho.apps.db.database import database_now
+from facho.apps.discovery.selectors import collected_at, parts_collected_at
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
-from facho.web.access.error_pages import NotFoundError
 from facho.web.components.csv_answer import csv_answer, wants_csv
 from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
-from facho.web.components.shared_part import SharedPart, answer_part
+from facho.web.components.recent_events import recent_events
+from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
 from facho.web.olts.actions import UNDO
-from facho.web.olts.details import read_olt_details
-from facho.web.olts.live import read_olt_live
+from facho.web.olts.collection import read_collection_details
+from facho.web.olts.head import read_olt_head
+from facho.web.olts.load import read_olt_load
+from facho.web.olts.nodes import read_olt_nodes
 from facho.web.olts.olt_list import listed_olts, read_olt_list
+from facho.web.olts.onus_and_ports import read_onus_and_ports
+from facho.web.olts.overview import read_olt_overview
+from facho.web.olts.tabs import Tab, tab_url
 
 VIEW = ("view", "hosts.olt")
+_EVENTS_SHOWN: Final = 100
 
 
 @page_for(*VIEW)
@@ -54,31 +65,108 @@ def _list_context(query: OltQuery, now: datetime, *, may_add: bool) -> dict[str,
     return {"found": read_olt_list(query, now), "query": query, "now": now, "may_add": may_add}
 
 
+class SharedTab(NamedTuple):
+    """A tab without buttons: what it shows is shared by those who see the same."""
+
+    template: str
+    read: Callable[[int, datetime], Mapping[str, Any]]
+    every: timedelta
+
+
+def _overview(olt_id: int, now: datetime) -> Mapping[str, Any]:
+    return {"overview": read_olt_overview(read_olt_head(olt_id, now), current()), "now": now}
+
+
+def _onus_and_ports(olt_id: int, now: datetime) -> Mapping[str, Any]:
+    return {"found": read_onus_and_ports(read_olt_head(olt_id, now))}
+
+
+def _load(olt_id: int, now: datetime) -> Mapping[str, Any]:
+    collected = parts_collected_at(collected_at(olt_id))
+    return {
+        "load": read_olt_load(olt_id, now),
+        "health": health_of(olt_id),
+        # When something of it was last collected, and how often that is done.
+        "health_at": max((collected[kind] for kind in PartKind.values if kind in collected), default=None),
+        "health_every": collection_intervals([olt_id]).get(olt_id, Intervals()).of("board.state"),
+        "condition": read_olt_head(olt_id, now).olt.condition,
+        "now": now,
+    }
+
+
+def _events(olt_id: int, now: datetime) -> Mapping[str, Any]:
+    return {"events": recent_events(_EVENTS_SHOWN, olt_id), "now": now, "olt_id": olt_id}
+
+
+_SHARED_TABS: Final[Mapping[Tab, SharedTab]] = {
+    Tab.OVERVIEW: SharedTab("olts/overview.html", _overview, timedelta(seconds=5)),
+    Tab.PORTS: SharedTab("olts/onus_and_ports.html", _onus_and_ports, timedelta(seconds=10)),
+    Tab.LOAD: SharedTab("olts/load.html", _load, timedelta(seconds=30)),
+    Tab.EVENTS: SharedTab("olts/events.html", _events, timedelta(seconds=5)),
+}
+# That of the collection has buttons, which have a token of their person.
+_COLLECTION_EVERY: Final = timedelta(seconds=2)
+
+
 @page_for(*VIEW)
-def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
-    context = {**_now(request, olt_id), "undo": request.session.pop(UNDO, None)}
-    return render_page(request, "olts/page.html", f"OLT {context['board'].olt.name}", **context)
+def olt(request: HttpRequest, olt_id: int, tab: Tab | None = None) -> HttpResponse:
+    if tab is Tab.OVERVIEW:
+        return redirect("olt", olt_id)
+    shown, now = tab or Tab.OVERVIEW, database_now()
+    head = read_olt_head(olt_id, now)
+    context = {
+        "head": head,
+        "head_part": rendered_part(request, _head_part(olt_id)),
+        "tab": shown,
+        "tabs": [(each, tab_url(olt_id, each)) for each in Tab],
+        "address": tab_url(olt_id, shown),
+        "back": "" if shown is Tab.OVERVIEW else f"?tab={shown}",
+        "banner_olt": olt_id,
+        "undo": request.session.pop(UNDO, None),
+        "may_enable": request.user.has_perm("hosts.enable_olt"),
+        "may_test": request.user.has_perm("hosts.test_olt"),
+        "may_change": request.user.has_perm("hosts.change_olt"),
+    }
+    if shown is Tab.COLLECTION:
+        content = render_to_string("olts/collection.html", _collection_context(request, olt_id), request)
+        context |= {"content": content, "every": _COLLECTION_EVERY}
+        context["details"] = read_collection_details(head.olt, now, current())
+    else:
+        part = rendered_part(request, _tab_part(olt_id, shown))
+        context |= {"content": part.html, "etag": part.etag, "every": _SHARED_TABS[shown].every}
+    title = f"OLT {head.olt.name}" if shown is Tab.OVERVIEW else f"OLT {head.olt.name} · {shown.label}"
+    return render_page(request, "olts/page.html", title, **context)
 
 
 @part_for(*VIEW)
 def olt_live(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """Return the part that refreshes every few seconds."""
-    return render(request, "olts/live.html", {**_now(request, olt_id), "again": True})
+    """Return the head of all tabs, which refreshes every two seconds."""
+    _require_olt(olt_id)
+    return answer_part(request, _head_part(olt_id))
 
 
 @part_for(*VIEW)
-def olt_rest(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """Return the slow part, which the page loads after the live one."""
+def olt_part(request: HttpRequest, olt_id: int, tab: Tab) -> HttpResponse:
+    """Return what a tab shows, which refreshes by itself."""
+    _require_olt(olt_id)
+    if tab is Tab.COLLECTION:
+        return render(request, "olts/collection.html", _collection_context(request, olt_id))
+    return answer_part(request, _tab_part(olt_id, tab))
+
+
+@part_for(*VIEW)
+def olt_facts(request: HttpRequest, olt_id: int) -> HttpResponse:
+    """Return the part of the tab of the collection that refreshes less often."""
     rows = Olt.objects.select_related("brand", "model").defer("credentials")
     device = get_object_or_404(rows, id=olt_id)
-    details = read_olt_details(device, database_now(), current())
+    details = read_collection_details(device, database_now(), current())
     return render(request, "olts/details.html", {"details": details})
 
 
 @part_for(*VIEW)
 def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
     """Return the proposals, which load separately: they take longer than all the rest."""
-    get_object_or_404(Olt.objects.only("id"), id=olt_id)
+    _require_olt(olt_id)
     now = database_now()
     plan = running_plan(olt_id, now, current())
     context = {
@@ -90,17 +178,29 @@ def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
     return render(request, "olts/proposals.html", context)
 
 
-def _now(request: HttpRequest, olt_id: int) -> dict[str, Any]:
-    board = read_olt_live(olt_id, database_now())
-    if board is None:
-        raise NotFoundError(gettext("No such OLT."))
-    may = request.user.has_perm
+def _require_olt(olt_id: int) -> None:
+    get_object_or_404(Olt.objects.only("id"), id=olt_id)
+
+
+def _head_part(olt_id: int) -> SharedPart:
+    return SharedPart(
+        "olts/head.html", lambda: {"head": read_olt_head(olt_id, database_now())}, about=str(olt_id)
+    )
+
+
+def _tab_part(olt_id: int, tab: Tab) -> SharedPart:
+    shared = _SHARED_TABS[tab]
+    return SharedPart(
+        shared.template,
+        lambda: shared.read(olt_id, database_now()),
+        about=str(olt_id),
+        max_age=shared.every / 2,
+    )
+
+
+def _collection_context(request: HttpRequest, olt_id: int) -> dict[str, Any]:
     return {
-        "board": board,
-        "banner_olt": olt_id,
-        "may_run": may("snmp_jobs.run_snmpjobhost"),
-        "may_enable_nodes": may("snmp_jobs.enable_snmpjobhost"),
-        "may_enable": may("hosts.enable_olt"),
-        "may_test": may("hosts.test_olt"),
-        "may_change": may("hosts.change_olt"),
+        "board": read_olt_nodes(read_olt_head(olt_id, database_now())),
+        "may_run": request.user.has_perm("snmp_jobs.run_snmpjobhost"),
+        "may_enable_nodes": request.user.has_perm("snmp_jobs.enable_snmpjobhost"),
     }

@@ -21,7 +21,7 @@ from facho.config import Config
 from facho.core.optics import has_weak_power
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
 from facho.web.components.list_query import parse_choice, parse_page
-from facho.web.olts.details import POWER, recent_outages
+from facho.web.olts.onus_and_ports import POWER, recent_outages
 
 ROWS: Final = 64
 SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state"}

@@ -129,7 +129,7 @@ def shown(page: Client) -> dict[str, str]:
         "/coordinator/dashboard/timeline/",
     ]
     for olt in Olt.objects.values_list("id", flat=True):
-        paths += [f"/olts/{olt}/", f"/olts/{olt}/facts/"]
+        paths += [f"/olts/{olt}/{tab}" for tab in ("", "ports/", "collection/", "load/", "events/")]
     of_rows = pages_of_rows(Olt, *(table for table in TABLES if table in admin.site._registry))
     paths += [path for path in of_rows if not path.endswith(("/add/", "/history/", "/delete/"))]
     answers = {path: page.get(path) for path in paths}

@@ -31,7 +31,7 @@ from facho.engine.record import recorder
 from facho.snmp import Load
 from facho.vendors import Decoder
 from facho.vendors.index import join_arcs
-from facho.web.olts.details import read_olt_details
+from facho.web.olts.collection import read_collection_details
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
@@ -162,7 +162,8 @@ def test_operators_see_it_wherever_they_look(site: Site, capsys: pytest.CaptureF
     assert example in doctor.told
     (row,) = asking(Role.VIEWER).get("/api/v1/unreadable-rows/").json()["results"]
     assert (row["olt_name"], row["table"], row["rows"], row["example"]) == ("north", TABLE, 2, example)
-    assert [each.example for each in read_olt_details(site.olt, at("11:00"), CONFIG).unreadable] == [example]
+    details = read_collection_details(site.olt, at("11:00"), CONFIG)
+    assert [each.example for each in details.unreadable] == [example]
 
 
 def test_the_page_of_the_olt_says_so(site: Site, admin_client: Client) -> None:

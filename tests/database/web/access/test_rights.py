@@ -64,6 +64,8 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
             ("<int:olt_id>/", NONE, NOT_THERE),
             ("<int:olt_id>/ports/<int:port_id>/", f"{NONE}ports/{NONE}", NOT_THERE),
             ("<int:olt_id>/ports/at/<path:place>/", f"{NONE}ports/at/0/1/1/", NOT_THERE),
+            ("<int:olt_id>/<olt_tab:tab>/", f"{NONE}ports/", NOT_THERE),
+            ("<int:olt_id>/<olt_tab:tab>/part/", f"{NONE}ports/part/", PART_NOT_THERE),
             *(
                 (f"<int:olt_id>/{part}/", f"{NONE}{part}/", PART_NOT_THERE)
                 for part in ("live", "facts", "proposals")

@@ -6,6 +6,7 @@ import csv
 from datetime import datetime, timedelta
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from facho.apps.chassis.models import OltHealth, PonPort
@@ -156,12 +157,14 @@ def test_ports_and_boards_behind_a_dead_olt_are_not_green(viewer: Client, onu: O
     OltHealth.objects.create(olt=onu.olt, part="board 0/1", kind="board", state="ok", updated_at=now)
     Collected.objects.create(olt=onu.olt, datum="port.state", collected_at=now)
     Collected.objects.create(olt=onu.olt, datum="board.state", collected_at=now)
-    paths = (f"/olts/{onu.olt_id}/facts/", "/admin/chassis/ponport/", "/admin/chassis/olthealth/")
+    olt = f"/olts/{onu.olt_id}/"
+    paths = (f"{olt}ports/part/", f"{olt}load/part/", "/admin/chassis/ponport/", "/admin/chassis/olthealth/")
     for path in paths:
         assert "unknown (OLT down)" not in get(viewer, path), path
     # The cause is of the last time: a port that is up has none.
     assert "no light" not in get(viewer, paths[0])
     Olt.objects.update(reachable=False)
+    cache.clear()
     for path in paths:
         assert "unknown (OLT down)" in get(viewer, path), path
         assert ">in service<" not in get(viewer, path), path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,6 +29,7 @@ from facho.web.dashboard.data import LiveData, OverviewData, read_live, read_ove
 from facho.web.words.executions import wait_reason
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, delete_first_runs, know_brands, node_of, queue
+from tests.no_cache import NoCache
 from tests.sample_rows import NOW, fill
 
 pytestmark = pytest.mark.django_db
@@ -39,14 +39,6 @@ LIVE = "/coordinator/dashboard/live/"
 OVERVIEW = "/coordinator/dashboard/overview/"
 TIMELINE = "/coordinator/dashboard/timeline/"
 NOON = NOW.replace(hour=12)
-
-
-class NoCache:
-    def get(self, _name: str, _max_age: timedelta, compute: Callable[[], Any], *_: Any) -> Any:
-        return compute()
-
-    def forget(self) -> None:
-        pass
 
 
 @pytest.fixture(autouse=True)
@@ -258,7 +250,7 @@ def test_the_onus_of_a_port_that_go_offline_together_are_one_event(viewer: Clien
     grouped, single = (event for event in look_around(now).events if event.what in ("offline", "online"))
     assert (grouped.details, grouped.unnamed, len(grouped.onus)) == ("70 ONUs on port 0/1/3", 6, 64)
     assert (single.onu, single.details, single.onus) == ("HWTCALONE", "0/1/3:1", [])
-    for path in (OVERVIEW, f"/olts/{olt.id}/facts/"):
+    for path in (OVERVIEW, f"/olts/{olt.id}/", f"/olts/{olt.id}/events/"):
         shown = viewer.get(path, headers={"accept-language": "es"}).content.decode()
         assert "<summary>70 ONU en el puerto 0/1/3</summary>" in shown
         assert "y 6 más" in shown

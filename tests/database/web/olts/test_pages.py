@@ -27,13 +27,17 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test as asking
 from facho.snmp import SnmpError
 from facho.vendors import Detection
+from facho.web.components import shared_part
 from facho.web.components.list_query import OltQuery
-from facho.web.olts.details import read_olt_details
-from facho.web.olts.live import OltLive, read_olt_live
+from facho.web.olts.collection import read_collection_details
+from facho.web.olts.head import read_olt_head
 from facho.web.olts.load import read_olt_load
+from facho.web.olts.nodes import OltNodes, read_olt_nodes
 from facho.web.olts.olt_list import read_olt_list
+from facho.web.olts.onus_and_ports import read_onus_and_ports
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
+from tests.no_cache import NoCache
 from tests.sample_rows import NOW, fill
 
 pytestmark = pytest.mark.django_db
@@ -56,10 +60,14 @@ def olt() -> Olt:
     return made
 
 
-def look(olt: Olt) -> OltLive:
-    found = read_olt_live(olt.id, database_now())
-    assert found is not None
-    return found
+@pytest.fixture(autouse=True)
+def parts_are_rendered_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits a second here to see what changed."""
+    monkeypatch.setattr(shared_part, "_cache", NoCache())
+
+
+def look(olt: Olt) -> OltNodes:
+    return read_olt_nodes(read_olt_head(olt.id, database_now()))
 
 
 def ended(job: str, **columns: object) -> Execution:
@@ -71,7 +79,24 @@ def names(**wanted: str) -> list[str]:
     return [row.name for row in read_olt_list(OltQuery(**wanted), NOON).rows]  # type: ignore[arg-type]
 
 
-PAGES = {"olts/": 16, "olts/{}/": 32, "olts/{}/live/": 13, "olts/{}/facts/": 24, "olts/{}/proposals/": 16}
+PAGES = {
+    "olts/": 11,
+    "olts/{}/": 23,
+    "olts/{}/ports/": 21,
+    "olts/{}/collection/": 20,
+    "olts/{}/load/": 15,
+    "olts/{}/events/": 11,
+    "olts/{}/live/": 6,
+    "olts/{}/overview/part/": 18,
+    "olts/{}/ports/part/": 16,
+    "olts/{}/collection/part/": 9,
+    "olts/{}/load/part/": 10,
+    "olts/{}/events/part/": 6,
+    "olts/{}/facts/": 10,
+    "olts/{}/proposals/": 10,
+}
+TABS = ("ports/", "collection/", "load/", "events/")
+PARTS = ("live/", "overview/part/", *(f"{tab}part/" for tab in TABS), "facts/", "proposals/")
 
 
 @pytest.mark.both_databases
@@ -96,20 +121,27 @@ def _free(model: type) -> dict[str, object]:
     return {"state": State.FAILED} if model is Execution else {}
 
 
-@pytest.mark.parametrize("path", ["olts/", "olts/1/", "olts/1/ports/1/"])
+@pytest.mark.parametrize("path", ["olts/", "olts/1/", *(f"olts/1/{tab}" for tab in TABS), "olts/1/ports/1/"])
 def test_whoever_is_not_logged_in_is_asked_to(client: Client, path: str) -> None:
     assert client.get(f"/{path}").headers["Location"] == f"/admin/login/?next=/{path}"
 
 
 def test_a_part_of_the_page_sends_whoever_was_logged_out_to_the_login_page(client: Client) -> None:
-    for part in ("live", "facts", "proposals"):
-        assert client.get(f"/olts/1/{part}/").headers["HX-Refresh"] == "true"
+    for part in PARTS:
+        assert client.get(f"/olts/1/{part}").headers["HX-Refresh"] == "true"
 
 
 def test_an_olt_that_is_not_there_is_not_found() -> None:
     viewer = visiting(Role.VIEWER)
-    for path in ("", "live/", "facts/", "proposals/"):
+    for path in ("", *TABS, *PARTS):
         assert viewer.get(f"/olts/77/{path}").status_code == 404
+
+
+def test_a_tab_that_is_not_there_is_not_found_and_the_overview_has_one_address(olt: Olt) -> None:
+    viewer = visiting(Role.VIEWER)
+    assert viewer.get(f"/olts/{olt.id}/nothing/").status_code == 404
+    assert viewer.get(f"/olts/{olt.id}/nothing/part/").status_code == 404
+    assert viewer.get(f"/olts/{olt.id}/overview/").headers["Location"] == f"/olts/{olt.id}/"
 
 
 def test_the_list_has_those_first_that_need_somebody() -> None:
@@ -149,7 +181,7 @@ def test_since_when_an_olt_is_down_does_not_change_when_it_is_suspended(olt: Olt
     Olt.objects.filter(id=olt.id).update(suspended_reason=text_reason("no answer"), **columns)
     (row,) = read_olt_list(OltQuery(), later).rows
     api = visiting(Role.VIEWER).get(f"/api/v1/olts/{olt.id}/").json()
-    assert row.since == look(olt).olt.down_since == NOON
+    assert row.since == look(olt).head.olt.down_since == NOON
     assert api["down_since"] == api["unreachable_since"]
 
 
@@ -178,7 +210,7 @@ def test_a_table_that_the_olt_does_not_have_is_named_once_and_is_no_error(olt: O
         slot = NOON + timedelta(minutes=minute)
         ended("discovery", slot=slot, error=missing, parts=[{**part, "error": to_json(missing)}])
     client, english = visiting(Role.VIEWER), {"accept-language": "en"}
-    page = client.get(f"/olts/{olt.id}/", headers=english).content.decode()
+    page = client.get(f"/olts/{olt.id}/collection/", headers=english).content.decode()
     assert page.count("onu_optics") == 1
     assert "does not have the tables fans, onu_optics: nothing is collected from them" in page
     assert "table not present" not in page
@@ -195,7 +227,7 @@ def test_a_table_that_the_olt_does_not_have_is_named_once_and_is_no_error(olt: O
 def test_a_node_counts_down_to_its_next_run(olt: Olt) -> None:
     at = database_now() + timedelta(hours=2, minutes=30, seconds=30)
     SnmpJobHost.objects.filter(job__name="discovery").update(next_run_at=at)
-    page = visiting(Role.VIEWER).get(f"/olts/{olt.id}/live/").content.decode()
+    page = visiting(Role.VIEWER).get(f"/olts/{olt.id}/collection/part/").content.decode()
     assert ">2 h 30 min</b>" in page
 
 
@@ -217,7 +249,7 @@ def test_ports_tell_how_many_onus_get_too_little_light(olt: Olt) -> None:
         place = {"frame": 0, "slot": 1, "port": 3, "onu_id": number, "address": f"0/1/3/{number}"}
         judged = {"onu_rx_dbm": power, "optical_state": "weak" if power in (-28.0, -29.5) else ""}
         Onu.objects.create(olt=olt, first_seen=NOON, last_seen=NOON, **judged, **place)
-    (port,) = read_olt_details(olt, NOON, Config()).ports
+    (port,) = read_onus_and_ports(read_olt_head(olt.id, NOON)).ports
     assert (port.row.port, port.measured, port.weak, port.port_id) == ("0/1/3", 3, 2, None)
 
 
@@ -225,7 +257,9 @@ def test_columns_that_it_lacks_are_told_by_their_names(olt: Olt) -> None:
     known = olt.brand.oids.first()
     assert known is not None
     olt.lacks = dict.fromkeys([known.oid, "1.3.6.1.4.1.9.9"], NOON.isoformat())
-    assert read_olt_details(olt, NOON, Config()).missing_columns == sorted([known.name, "1.3.6.1.4.1.9.9"])
+    assert read_collection_details(olt, NOON, Config()).missing_columns == sorted(
+        [known.name, "1.3.6.1.4.1.9.9"]
+    )
 
 
 def test_a_hostile_name_is_shown_and_does_nothing(olt: Olt) -> None:
@@ -273,7 +307,7 @@ def test_a_button_is_no_link(olt: Olt) -> None:
     asks_first = {path for path in acts(olt) if path.endswith("/disable/")}
     assert {client.get(path).status_code for path in acts(olt).keys() - asks_first} == {405}
     assert {client.get(path).status_code for path in asks_first} == {200}
-    assert look(olt).olt.enabled
+    assert look(olt).head.olt.enabled
 
 
 def said(client: Client, path: str, **given: str) -> str:
@@ -315,9 +349,9 @@ def test_a_node_of_another_olt_is_not_touched(olt: Olt) -> None:
 def test_an_olt_is_switched_off_and_on(olt: Olt, logged: Callable[[], list[CoordinatorLog]]) -> None:
     client = visiting(Role.OPERATOR)
     said(client, f"/olts/{olt.id}/disable/")
-    assert look(olt).olt.enabled, "without a reason nothing happens"
+    assert look(olt).head.olt.enabled, "without a reason nothing happens"
     page = client.post(f"/olts/{olt.id}/disable/", {"reason": "new board"}, follow=True).content.decode()
-    assert look(olt).olt.condition == "disabled"
+    assert look(olt).head.olt.condition == "disabled"
     assert "new board" in page
     assert page.count(f'action="/olts/{olt.id}/enable/"') == 2
     entry = AuditEntry.objects.get(action="change", model="hosts.olt")
@@ -325,21 +359,21 @@ def test_an_olt_is_switched_off_and_on(olt: Olt, logged: Callable[[], list[Coord
     (log,) = [row for row in logged() if row.event_type == "OLT_DISABLED"]
     assert (log.olt_id, log.details["reason"]) == (olt.id, "new board")
     said(client, f"/olts/{olt.id}/enable/")
-    assert look(olt).olt.condition == "never_asked"
-    assert look(olt).olt.disabled_reason == ""
+    assert look(olt).head.olt.condition == "never_asked"
+    assert look(olt).head.olt.disabled_reason == ""
 
 
 def test_recover_now_makes_the_probe_due_at_once(olt: Olt) -> None:
     client, later = visiting(Role.OPERATOR), database_now() + timedelta(hours=1)
     path = f"/olts/{olt.id}/recover/"
     assert "centro" in said(client, path)
-    assert look(olt).olt.next_probe_at is None, "it is not suspended"
+    assert look(olt).head.olt.next_probe_at is None, "it is not suspended"
     columns = {"suspended_reason": text_reason("no answer"), "suspended_at": NOON, "next_probe_at": later}
     Olt.objects.filter(id=olt.id).update(**columns)
     assert f'action="{path}"' in page_of(client, olt)
     said(client, path)
-    assert look(olt).olt.next_probe_at <= database_now()
-    assert look(olt).olt.condition == "suspended", "only an answer resumes it"
+    assert look(olt).head.olt.next_probe_at <= database_now()
+    assert look(olt).head.olt.condition == "suspended", "only an answer resumes it"
 
 
 def violation(olt: Olt, ago: timedelta, **columns: object) -> QuotaViolation:
@@ -356,7 +390,7 @@ def test_a_violation_is_acknowledged_by_who_may_and_stays_for_a_day(olt: Olt) ->
     page = page_of(client, olt)
     assert all(f'action="{path}"' in page for path in paths.values())
     assert "ana-lopez" not in page
-    assert f'action="{paths[seen]}"' not in visiting(Role.VIEWER).get(f"/olts/{olt.id}/").content.decode()
+    assert f'action="{paths[seen]}"' not in page_of(visiting(Role.VIEWER), olt)
     assert visiting(Role.VIEWER).post(paths[seen]).status_code == 403
     (other,) = add_olts("norte")
     assert client.post(f"/olts/{other.id}/violations/{seen.pk}/acknowledge/").status_code == 404
@@ -369,7 +403,10 @@ def test_a_violation_is_acknowledged_by_who_may_and_stays_for_a_day(olt: Olt) ->
 
 def test_the_next_maintenance_is_told_with_the_way_to_plan_one(olt: Olt) -> None:
     client, add = visiting(Role.ADMINISTRATOR), f"/admin/maintenance/maintenancewindow/add/?olt={olt.id}"
-    assert page_of(client, olt).count(add) == 2
+    collection = client.get(f"/olts/{olt.id}/collection/").content.decode()
+    # With the way back to this tab.
+    assert collection.count(f"{add}&amp;next=/olts/{olt.id}/collection/") == 2
+    assert page_of(client, olt).count(add) == 6
     now = database_now()
     for name, days in (("cambio de tarjeta", 1), ("lejos", 40)):
         at = now + timedelta(days=days)
@@ -381,8 +418,8 @@ def test_the_next_maintenance_is_told_with_the_way_to_plan_one(olt: Olt) -> None
 
 
 def page_of(client: Client, olt: Olt) -> str:
-    """Return the page with the parts that it loads."""
-    parts = ("", "facts/", "proposals/")
+    """Return all tabs, with the part that one of them loads."""
+    parts = ("", *TABS, "proposals/")
     return "".join(client.get(f"/olts/{olt.id}/{part}").content.decode() for part in parts)
 
 

@@ -28,7 +28,7 @@ from facho.engine.upkeep.system_status import read_system_status
 from facho.web.components.list_query import OltQuery
 from facho.web.dashboard.data import read_last_steps, read_problems
 from facho.web.metrics.reading import samples
-from facho.web.olts.live import read_olt_live
+from facho.web.olts.head import read_olt_head
 from facho.web.olts.olt_list import read_olt_list
 from tests.api_clients import asking
 from tests.factories import make_olt
@@ -121,8 +121,9 @@ def test_what_is_said_of_a_suspension_is_said_of_suspended_olts_alone() -> None:
     rows = [row for page in (1, 2, 3) for row in read_olt_list(OltQuery(page=page), now).rows]
     assert {row.name for row in rows if row.trouble} == suspended | STRAINED
     assert {row.name for row in rows if row.since} == suspended
-    boards = {olt.name: {"board": read_olt_live(olt.id, now)} for olt in olts}
-    heads = {name: render_to_string("olts/head.html", board) for name, board in boards.items()}
+    heads = {
+        olt.name: render_to_string("olts/head.html", {"head": read_olt_head(olt.id, now)}) for olt in olts
+    }
     assert {name for name, head in heads.items() if "Down since" in head} == suspended
     client = asking(Role.VIEWER)
     for asked, names in (("true", suspended), ("false", wanted.keys() - suspended)):
@@ -177,14 +178,14 @@ def test_why_an_olt_is_degraded_or_overloaded_is_said_everywhere() -> None:
         assert (found["state"], found["state_reason"]) == (state, reason)
         assert (olt_row(olt)["state"], olt_row(olt)["reason"]) == (state, reason)
         with translation.override("en"):
-            head = render_to_string("olts/head.html", {"board": read_olt_live(olt.id, now)})
+            head = render_to_string("olts/head.html", {"head": read_olt_head(olt.id, now)})
         assert f"{reason[0].upper()}{reason[1:]}." in head
         (problem,) = [each for each in read_problems([], 100) if each.olt == name]
         assert str(problem.reason) == reason
     assert api.get("/api/v1/olts/?state=reachable&name=degraded").json()["results"] == []
     degraded = Olt.objects.get(name="degraded")
     with translation.override("es"):
-        head = render_to_string("olts/head.html", {"board": read_olt_live(degraded.id, now)})
+        head = render_to_string("olts/head.html", {"head": read_olt_head(degraded.id, now)})
     assert "degradada" in head
     assert "177 de 800 peticiones de la última hora no tuvieron respuesta" in head
 

@@ -26,14 +26,16 @@ def polled_names() -> set[str]:
 @pytest.mark.parametrize("name", sorted(polled_names()))
 def test_the_parts_that_refresh_by_themselves_are_polls(name: str) -> None:
     (route,) = (each for each in urlpatterns if each.name == name)
-    path = reverse(name, args=[7] if route.pattern.converters else [])
+    given = {"olt_id": 7, "tab": "ports"}
+    path = reverse(name, kwargs={each: given[each] for each in route.pattern.converters})
     assert is_poll({"type": "http", "method": "GET", "path": path})
     assert not is_poll({"type": "http", "method": "POST", "path": path})
 
 
 def test_all_of_them_were_found() -> None:
     assert polled_names() == {
-        "dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-facts", "olt-rows",
+        "dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-part", "olt-facts",
+        "olt-rows",
         "plan-rows",
     }  # fmt: skip
 
@@ -44,7 +46,7 @@ def test_the_banner_of_every_page_is_a_poll(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/coordinator/dashboard/", "/olts/7/", "/api/v1/onus/", "/olts/7/live"]
+    "path", ["/", "/coordinator/dashboard/", "/olts/7/", "/olts/7/load/", "/api/v1/onus/", "/olts/7/live"]
 )
 def test_other_pages_are_none(path: str) -> None:
     assert not is_poll({"type": "http", "method": "GET", "path": path})

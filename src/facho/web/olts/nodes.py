@@ -1,4 +1,4 @@
-"""The live part of the page of an OLT: its state, its nodes and its last executions."""
+"""The nodes of an OLT and its last executions, which refresh every two seconds."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from facho.apps.executions.models import Execution, State
 from facho.apps.executions.selectors import BLOCKER_NAME_OF_FEW, SUBJECT_NAME
-from facho.apps.hosts.health import with_health
-from facho.apps.hosts.models import Olt
-from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals, masters_of_chained
+from facho.apps.snmp_jobs.selectors import masters_of_chained
 from facho.core.reason_texts import TABLE_NOT_PRESENT
 from facho.core.reasons import NO_REASON, Reason, from_json, missing_tables, without_code
 from facho.engine.collect.part_results import PartState
+from facho.web.olts.head import OltHead
 
-_EXECUTIONS_SHOWN: Final = 20
+_EXECUTIONS_SHOWN: Final = 10
 _PART_STATES: Final = {
     PartState.SUCCESS: State.SUCCESS,
     PartState.FAILED: State.FAILED,
@@ -96,6 +94,11 @@ class NodeRow:
     last: ExecutionRow | None
 
     @property
+    def runs(self) -> bool:
+        """Return whether people have it and its job enabled."""
+        return self.enabled and self.job_enabled
+
+    @property
     def last_state(self) -> str:
         return "" if self.last is None else self.last.part_result(self.node_id)[0]
 
@@ -106,13 +109,8 @@ class NodeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class OltLive:
-    now: datetime
-    # With its health as `condition`, its brand and its model; without credentials.
-    olt: Any
-    maintained_until: datetime | None
-    # How often its CPU is read.
-    cpu_every: timedelta | None
+class OltNodes:
+    head: OltHead
     nodes: Sequence[NodeRow]
     executions: Sequence[ExecutionRow]
 
@@ -124,21 +122,15 @@ class OltLive:
         return sorted({table for error in errors for table in missing_tables(error)})
 
 
-def read_olt_live(olt_id: int, now: datetime) -> OltLive | None:
-    until = maintained_until(olt_id, now)
-    rows = Olt.objects.filter(id=olt_id).select_related("brand", "model").defer("credentials")
-    olt = with_health([olt_id] if until else [], rows).first()
-    if olt is None:
-        return None
-    cpu_every = collection_intervals([olt_id]).get(olt_id, Intervals()).of("olt.cpu_pct")
-    return OltLive(now, olt, until, cpu_every, _node_rows(olt_id), _last_executions(olt_id))
+def read_olt_nodes(head: OltHead) -> OltNodes:
+    return OltNodes(head, read_nodes(head.olt.id), _last_executions(head.olt.id))
 
 
 def _last_executions(olt_id: int) -> list[ExecutionRow]:
     return _execution_rows(Execution.objects.filter(olt=olt_id).order_by("-id")[:_EXECUTIONS_SHOWN])
 
 
-def _node_rows(olt_id: int) -> list[NodeRow]:
+def read_nodes(olt_id: int) -> list[NodeRow]:
     """Return the nodes by name, chained nodes below their masters."""
     ended = Execution.objects.filter(node=OuterRef("pk"), ended_at__isnull=False).order_by("-id")
     nodes = (
