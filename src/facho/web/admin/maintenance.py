@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
@@ -10,16 +10,15 @@ from django.db.models import Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
-from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from facho.apps.db.database import database_now
+from facho.apps.localized_times import date, date_and_minute, minute_clock
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
 from facho.core.interval import format_interval
@@ -260,13 +259,9 @@ def _window_from_form(given: dict[str, Any]) -> maintenance.Window:
 
 
 def _format_span(span: Span) -> str:
-    start, end = (localtime(each) for each in span)
-    until = f"{end:%H:%M}" if start.date() == end.date() else _format_minute(end)
-    return gettext("%(since)s to %(until)s") % {"since": _format_minute(start), "until": until}
-
-
-def _format_minute(at: datetime) -> str:
-    return f"{date_format(at, 'SHORT_DATE_FORMAT')} {at:%H:%M}"
+    start, end = span
+    until = minute_clock(end) if date(start) == date(end) else date_and_minute(end)
+    return gettext("%(since)s to %(until)s") % {"since": date_and_minute(start), "until": until}
 
 
 def _end_window(name: str) -> str:

@@ -11,12 +11,11 @@ from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.timezone import localtime
 from django.utils.translation import ngettext, pgettext
 
-from facho.apps import localized_numbers
+from facho.apps import localized_numbers, localized_times
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of, is_weak
@@ -78,9 +77,8 @@ def moment(at: datetime | None, now: datetime) -> str:
     """Return the time of day, with the date when it is not today's."""
     if at is None:
         return ""
-    there, here = localtime(at), localtime(now)
-    clock = f"{there:%H:%M:%S}"
-    return clock if there.date() == here.date() else f"{date_format(there, 'j M')} {clock}"
+    is_today = localtime(at).date() == localtime(now).date()
+    return localized_times.clock(at) if is_today else localized_times.date_and_time(at)
 
 
 @register.filter
