@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # Why a slot was lost: what makes runs late, and more.
 WHY_LOST: Final[Mapping[str, Text]] = {
     **DELAY_TEXTS,
-    FAILED: _("run failed"),
-    ABORTED: _("run aborted"),
+    FAILED: _("execution failed"),
+    ABORTED: _("execution aborted"),
     LATE: _("ended after the hour was closed"),
     OTHER: _("other reason"),
 }

@@ -25,7 +25,7 @@ from facho.apps.localized_times import date_and_minute
 from facho.apps.notifications.models import NotificationKindChoices
 from facho.apps.reason_words import reason_words
 from facho.config import Config
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.notifications import ENDS, NotificationKind, NotifiedEvent, page_path
 from facho.core.reasons import from_json
 from facho.core.violation_report import reasons_of, tasks_of
@@ -232,12 +232,12 @@ def _plan_infeasible(event: NotifiedEvent) -> Sequence[str]:
     return (
         _("%(olt)s: more work than fits in an hour") % {"olt": event.olt_name},
         _("%(minutes)s minutes per hour; %(at_risk)s") % more,
-        _helpful_change(change) if change else _("More than one task has to run less often."),
+        _helpful_change(change) if change else _("More than one job has to run less often."),
     )
 
 
 def _helpful_change(change: Mapping[str, Any]) -> str:
-    before, after = (format_interval(timedelta(seconds=change[name])) for name in ("before_s", "after_s"))
+    before, after = (interval_words(timedelta(seconds=change[name])) for name in ("before_s", "after_s"))
     return _("It would fit with %(job)s every %(after)s instead of every %(before)s.") % {
         "job": change["job"],
         "before": before,

@@ -27,7 +27,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from facho.apps.access.audit_recording import audited_of
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
 from facho.web.admin.quick_lists import tick_box
@@ -391,7 +391,7 @@ class WithSuspension:
 
 
 def seconds_as_interval(seconds: int | None) -> str:
-    return "" if seconds is None else format_interval(timedelta(seconds=seconds))
+    return "" if seconds is None else interval_words(timedelta(seconds=seconds))
 
 
 site = admin.site

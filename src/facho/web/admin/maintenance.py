@@ -21,7 +21,7 @@ from facho.apps.db.database import database_now
 from facho.apps.localized_times import date, date_and_minute, minute_clock
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.maintenance import WEEKDAYS, Preset, Span, now_and_next, preset_span
 from facho.engine.commands import maintenance
 from facho.engine.commands.errors import CommandError
@@ -84,7 +84,7 @@ class WindowForm(_WindowForm):
     duration = IntervalField(
         label=capfirst(_("duration")),
         required=False,
-        help_text=_("for example 2h"),
+        help_text=_("for example 2 h or 90 min"),
     )
 
     class Meta:
@@ -99,7 +99,7 @@ class WindowForm(_WindowForm):
             written = {
                 "repeats": "weekly",
                 "weekdays": window.weekdays.split(","),
-                "duration": format_interval(lasts),
+                "duration": interval_words(lasts),
             }
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
 
@@ -197,7 +197,7 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
         if window.starts_at is not None and window.ends_at is not None:
             return _format_span((window.starts_at, window.ends_at))
         days = ", ".join(str(_DAYS[day]) for day in window.weekdays.split(","))
-        lasts = format_interval(timedelta(seconds=window.duration_s or 0))
+        lasts = interval_words(timedelta(seconds=window.duration_s or 0))
         said = {"days": days, "start": f"{window.start_time:%H:%M}", "lasts": lasts}
         return gettext("%(days)s at %(start)s, for %(lasts)s") % said
 

@@ -25,7 +25,7 @@ from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.quota import Hour
 from facho.core.reason_texts import TABLE_NOT_PRESENT
 from facho.core.reasons import Reason, from_json, missing_tables, without_code
@@ -91,7 +91,7 @@ def hour(period: Hour) -> str:
     return hour_in_words(period.start, period.end)
 
 
-register.filter("interval", format_interval)
+register.filter("interval", interval_words)
 
 
 # OLTs, boards, ports and ONUs.

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
 
 EVENTS: Final[Mapping[str, Text]] = {
-    EventType.TASK_ADDED: _("task added"),
-    EventType.TASK_REMOVED: _("task removed"),
-    EventType.TASK_INTERVAL_CHANGED: _("task interval changed"),
+    EventType.TASK_ADDED: _("job added"),
+    EventType.TASK_REMOVED: _("job removed"),
+    EventType.TASK_INTERVAL_CHANGED: _("job interval changed"),
     EventType.OLT_ENABLED: _("OLT enabled"),
     EventType.OLT_DISABLED: _("OLT disabled"),
     EventType.CONFIG_CHANGED: _("configuration changed"),
