@@ -360,7 +360,7 @@ def logs(olts: list[Olt]) -> None:
             olts[0],
             "TASK_ADDED",
             "INFO",
-            "tarea Optics Huawei agregada en Centro-01, cada 5m",
+            "tarea Optics Huawei agregada en Centro-01, cada 5 min",
             {"interval_s": 300},
         ),
         (olts[3], "OLT_SUSPENDED", "ERROR", "Puerto-04 suspendida: sin respuesta from 10.0.0.4:161", {}),

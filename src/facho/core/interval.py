@@ -44,7 +44,7 @@ def parse_interval(text: str) -> timedelta:
     if not digits:
         raise BadInterval(Reason.of("interval_of_nothing", text=_shown(text)))
     if len(digits) > _MOST_DIGITS or int(digits) > LONGEST // unit:
-        longest = format_interval(LONGEST)
+        longest = interval_words(LONGEST)
         raise BadInterval(Reason.of("interval_too_long", text=_shown(text), longest=longest))
     return int(digits) * unit
 

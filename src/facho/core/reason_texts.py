@@ -249,7 +249,7 @@ _REFUSED_INPUT: Final = {
     "not_an_interval": Template(
         "'%(text)s' is not an interval: write a whole number and s, m, h or d, as in 5m or 15 min"
     ),
-    "interval_of_nothing": Template("'%(text)s' is too short: an interval must be at least 1s"),
+    "interval_of_nothing": Template("'%(text)s' is too short: an interval must be at least 1 s"),
     "interval_too_long": Template("'%(text)s' is too long: an interval may be up to %(longest)s"),
 }
 

@@ -47,17 +47,17 @@ REPORT = {
 SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     EventType.TASK_ADDED: (
         lambda olt: events.TaskAdded(olt_id=olt, job="optics", task_type="get_optics", interval_s=300),
-        "tarea optics agregada en north-1, cada 5m",
+        "tarea optics agregada en north-1, cada 5 min",
     ),
     EventType.TASK_REMOVED: (
         lambda olt: events.TaskRemoved(olt_id=olt, job="optics", task_type="get_optics", aborted=2),
-        "tarea optics retirada de north-1; ejecuciones abortadas: 2",
+        "tarea optics quitada de north-1; ejecuciones abortadas: 2",
     ),
     EventType.TASK_INTERVAL_CHANGED: (
         lambda olt: events.TaskIntervalChanged(
             olt_id=olt, job="optics", task_type="get_optics", before_s=300, after_s=90
         ),
-        "tarea optics en north-1: cada 90s en vez de cada 5m",
+        "tarea optics en north-1: cada 90 s en lugar de cada 5 min",
     ),
     EventType.OLT_ENABLED: (lambda olt: events.OltEnabled(olt_id=olt), "north-1 habilitada"),
     EventType.OLT_DISABLED: (
@@ -72,7 +72,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     ),
     EventType.PLAN_ADJUSTED: (
         lambda olt: events.PlanAdjusted(olt_id=olt, nodes=3),
-        "plan de north-1 ajustado; tareas: 3",
+        "plan de north-1 ajustado; nodos: 3",
     ),
     EventType.PLAN_INFEASIBLE: (
         lambda olt: events.PlanInfeasible(
@@ -82,7 +82,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
             change={"node": 1, "job": "optics", "before_s": 300, "after_s": 480},
         ),
         "más trabajo del que cabe en north-1: 72 minutos por hora, get_optics 12/24; "
-        "cabría con optics cada 8m en lugar de cada 5m",
+        "cabría con optics cada 8 min en lugar de cada 5 min",
     ),
     EventType.EMERGENCY_REPLAN: (
         lambda olt: events.OltFailing(olt_id=olt, failures=3),
@@ -145,15 +145,15 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
             since=NOW - timedelta(minutes=90),
             until=NOW,
         ),
-        "terminó la caída del puerto 0/1/7 de north-1 después de 90m; ONUs afectadas: 60",
+        "terminó la caída del puerto 0/1/7 de north-1 después de 90 min; ONUs afectadas: 60",
     ),
     EventType.ENGINE_WAS_STOPPED: (
         lambda olt: events.EngineWasStopped(since=NOW - 2 * HOUR, until=NOW),
-        "el motor estuvo detenido desde 2025-06-10 03:00, durante 2h",
+        "el motor estuvo detenido desde 2025-06-10 03:00, durante 2 h",
     ),
     EventType.CLOCK_CHANGED: (
         lambda olt: events.ClockChanged(seconds=-3601.5),
-        "el reloj se atrasó unos 1h",
+        "el reloj se atrasó unos 1 h",
     ),
     EventType.UNREADABLE_ROWS: (
         lambda olt: events.UnreadableRowsFound(olt_id=olt, table="gpon_onts", rows=2, example="9.9.1"),
