@@ -47,8 +47,8 @@ def test_every_reason_has_its_spanish(code: str) -> None:
         ),
         (
             several([Reason.of("too_many_octets", olt="10.0.0.1:161", most=900), Reason.of("raise_limits")]),
-            "10.0.0.1:161 envió más de 900 octetos, y no se le preguntó más; si de verdad tiene tantos, aumente "
-            "FACHO_WALK_ROWS para las filas de una columna, o FACHO_ANSWER_OCTETS para los octetos",
+            "10.0.0.1:161 envió más de 900 octetos, y no se le preguntó más; si de verdad tiene tantos, "
+            "aumente FACHO_WALK_ROWS para las filas de una columna, o FACHO_ANSWER_OCTETS para los octetos",
         ),
         (
             Reason.of("answer_from_elsewhere", olt="10.0.0.1:161", sent=1, seconds=0.5, other="10.0.0.2:161"),

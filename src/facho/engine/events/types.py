@@ -13,11 +13,14 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from django.core.exceptions import FieldDoesNotExist
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.discovery.models import EventKind, PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
+from facho.apps.hosts.models import Olt
 from facho.apps.reason_words import reason_words
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.event_types import EventType, Level
 from facho.core.interval import interval_words
 from facho.core.notifications import NotificationKind
@@ -160,7 +163,7 @@ class ConfigChanged(OltEvent):
 
     def sentence_values(self) -> dict[str, Any]:
         changes = (
-            f"{name}: {_shorten(before)} -> {_shorten(after)}"
+            f"{_setting_name(name)}: {_shorten(before)} → {_shorten(after)}"
             for name, (before, after) in self.changed.items()
         )
         return {"what": ", ".join(changes)}
@@ -636,6 +639,22 @@ def _rounded(time: timedelta) -> str:
     """Format a time to the second, or to the minute when it is longer than ten: nobody reads 123457s."""
     step = timedelta(minutes=1) if time > timedelta(minutes=10) else timedelta(seconds=1)
     return interval_words(round(time / step) * step)
+
+
+def _setting_name(name: str) -> str:
+    """Return what the forms call a setting of an OLT or of its job."""
+    for model in (Olt, SnmpJob, SnmpJobHost):
+        try:
+            return str(model._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+        except FieldDoesNotExist:
+            continue
+    return str(_OTHER_SETTINGS.get(name, name))
+
+
+# Settings that are no field of their own.
+_OTHER_SETTINGS: Final[Mapping[str, Text]] = {
+    "master_job_id": _("runs after"),
+}
 
 
 def _shorten(value: Any) -> str:

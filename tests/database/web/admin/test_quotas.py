@@ -238,7 +238,13 @@ def test_a_violation_says_in_a_line_what_was_missed_and_why(
 def test_a_violation_shows_each_task_and_the_whole_report(admin_client: Client) -> None:
     row = violation(an_olt())
     told = page(admin_client, f"quotaviolation/{row.pk}/change/")
-    for word in ("12 of 12", "2 of 4, 2 skipped", "50.0", "execution failed: no answer, 1 slot, 5 min", "fd-json"):
+    for word in (
+        "12 of 12",
+        "2 of 4, 2 skipped",
+        "50.0",
+        "execution failed: no answer, 1 slot, 5 min",
+        "fd-json",
+    ):
         assert word in told, word
     assert "&quot;lost_s&quot;: 2400" in told
 
