@@ -63,6 +63,15 @@ def text_reason(text: str) -> Reason:
     return Reason.of(TEXT, text=text) if text else NO_REASON
 
 
+def known_reason(text: str) -> Reason:
+    """Return the reason whose English is this text; a text that is none stays as it is."""
+    code = _CODES.get(text)
+    return text_reason(text) if code is None else Reason.of(code)
+
+
+_CODES: Final = {template.text: code for code, template in TEMPLATES.items() if "%" not in template.text}
+
+
 class ReasonError(Exception):
     """An error with a reason, whose English is its text."""
 
