@@ -105,3 +105,16 @@ def test_intervals_in_words_are_taken() -> None:
     path = f"/api/v1/nodes/{node_of('state', 'north').id}/"
     for text, seconds in {"15 min": 900, "1 hora": 3600, "2 hours": 7200}.items():
         assert asking(Role.ADMINISTRATOR).patch(path, {"interval": text}).json()["interval_s"] == seconds
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("es", "esto no es JSON: vea la línea 1, columna 2"), ("en", "this is not JSON: see line 1, column 2")],
+)
+def test_broken_json_is_refused_in_it(language: str, words: str) -> None:
+    answer = asking(Role.ADMINISTRATOR).post(
+        "/api/v1/olts/", "{", content_type="application/json", headers={"Accept-Language": language}
+    )
+    assert (answer.status_code, answer.json()["detail"]) == (400, words)
+    answer = asking(Role.ADMINISTRATOR).post("/api/v1/olts/", b"\xff", content_type="application/json")
+    assert answer.status_code == 400
