@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
@@ -208,7 +208,7 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
     def state(self, window: MaintenanceWindow) -> tuple[str, Any]:
         lasting, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
         if not window.enabled:
-            return "off", _("disabled")
+            return "off", pgettext("window", "disabled")
         if lasting:
             return "now", _("now")
         return ("next", _("upcoming")) if coming else ("over", _("ended"))

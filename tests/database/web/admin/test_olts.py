@@ -212,7 +212,7 @@ def test_the_actions_enable_and_disable(admin_client: Client) -> None:
     given = {"action": "disable", "reason": "new board", **chosen}
     answer = admin_client.post(LIST, given, follow=True)
     assert set(Olt.objects.filter(enabled=False).values_list("disabled_reason", flat=True)) == {"new board"}
-    assert "2 deshabilitados." in answer.content.decode()
+    assert "Se deshabilitaron 2." in answer.content.decode()
     assert next_run("state", "Norte") is None
     admin_client.post(LIST, {"action": "enable", **chosen})
     assert node_of("state", "Norte").next_run_at is not None
