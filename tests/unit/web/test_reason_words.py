@@ -69,7 +69,7 @@ def test_every_reason_has_its_spanish(code: str) -> None:
                     Reason.of("table_not_present", tables="onu_optics"),
                 ]
             ),
-            "1\xa0200 de 2\xa0000 ONUs no respondieron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
+            "1.200 de 2.000 ONUs no respondieron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
             "la OLT no dio ningún valor; la OLT no tiene la tabla: onu_optics",
         ),
         (Reason.of("olt_suspended", why=SILENT), f"se suspendió la OLT: {SILENCIO}"),

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from facho.apps.db import sql
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
+from facho.apps.localized_numbers import localized
 from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobKind
 from facho.config import Config, current
@@ -202,7 +203,8 @@ def _sentence(each: _Ended) -> str:
     if each.seconds is None:
         sentence = _("%(job)s on %(olt)s, execution %(id)d: %(state)s before it started") % values
     else:
-        times = {"took": f"{each.seconds:.1f}s", "delay": f"{(subject.delay_ms or 0) / 1000:.1f}s"}
+        seconds = {"took": each.seconds, "delay": (subject.delay_ms or 0) / 1000}
+        times = {name: localized(f"{length:.1f} s") for name, length in seconds.items()}
         text = _("%(job)s on %(olt)s, execution %(id)d: %(state)s in %(took)s, delay %(delay)s")
         sentence = text % {**values, **times}
     if subject.why_late:
