@@ -55,7 +55,8 @@ def test_a_line_says_state_olt_job_duration_delay_and_why(logs: Path) -> None:
     log_ended_executions([execution.id])
     assert lines(logs / "get.log") == [
         "2025-06-10 10:00:30 [INFO] executions.get: "
-        f"optics en north-1, ejecución {execution.id}: SUCCESS en 12,0 s, retraso 10,0 s (OLT ocupada all-onus)"
+        f"optics en north-1, ejecución {execution.id}: SUCCESS en 12,0 s, retraso 10,0 s "
+        "(OLT ocupada all-onus)"
     ]
     assert lines(logs / "discovery.log") == []
 
