@@ -361,7 +361,7 @@ def logs(olts: list[Olt]) -> None:
             "TASK_ADDED",
             "INFO",
             "tarea Optics Huawei agregada en Centro-01, cada 5 min",
-            {"interval_s": 300},
+            {"job": "Optics Huawei", "task_type": "get_onu_rx_dbm", "interval_s": 300},
         ),
         (olts[3], "OLT_SUSPENDED", "ERROR", "Puerto-04 suspendida: sin respuesta from 10.0.0.4:161", {}),
         (olts[0], "QUOTA_VIOLATION", "CRITICAL", "cuota no cumplida en Centro-01: get_onu_rx_dbm 7/12", {}),

@@ -72,7 +72,7 @@ def _read_fields(kind: type[Event], details: Mapping[str, Any], at: datetime) ->
         if each.name in details:
             yield each.name, _read_value(each, details[each.name])
         elif each.default is MISSING:
-            yield each.name, _left_out(each, at)
+            yield each.name, _left_out(kind, each, at)
 
 
 def _read_value(field: Field[Any], found: Any) -> Any:
@@ -85,13 +85,14 @@ def _read_value(field: Field[Any], found: Any) -> Any:
     return found
 
 
-def _left_out(field: Field[Any], at: datetime) -> Any:
-    """Return a value that the details leave out: the moment of the event, or what no sentence has."""
-    match field.type:
-        case "datetime" | "datetime | None":
-            return at
-        case "Reason":
-            return NO_REASON
+def _left_out(kind: type[Event], field: Field[Any], at: datetime) -> Any:
+    """Return a value that the details leave out: the end, which is the moment of the event, or what only
+    its notification has.
+    """
+    if field.name == "until":
+        return at
+    if issubclass(kind, EmergencyReplan):
+        return NO_REASON if field.type == "Reason" else None
     raise KeyError(field.name)
 
 
