@@ -48,6 +48,24 @@ class IntervalField(forms.CharField):
             raise forms.ValidationError(reason_words(error.reason)) from None
 
 
+class SecondsField(IntervalField):
+    """An interval that is stored in seconds; a mere number is seconds too."""
+
+    def clean(self, value: Any) -> int | None:
+        text = str(value or "").strip()
+        interval = super().clean(f"{text} s" if text.isdecimal() else text)
+        return None if interval is None else int(interval.total_seconds())
+
+    def prepare_value(self, value: Any) -> Any:
+        return interval_words(timedelta(seconds=value)) if isinstance(value, int) else value
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        try:
+            return bool(self.clean(data) != initial)
+        except forms.ValidationError:
+            return True
+
+
 class NumberField(forms.IntegerField):
     def __init__(self, low: int, high: int, **kwargs: Any) -> None:
         limits = [MinValueValidator(low), MaxValueValidator(high)]
