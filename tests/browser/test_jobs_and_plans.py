@@ -12,7 +12,7 @@ from tests.browser.conftest import Visiting
     ("language", "preview", "warning", "outdated"),
     [
         ("en", "Preview", "“Optics Huawei” already asks for Power at the ONU on", "Out of date"),
-        ("es", "Vista previa", "“Optics Huawei” ya pide Potencia en la ONU en", "Desactualizada"),
+        ("es", "Vista previa", "«Optics Huawei» ya pide Potencia en la ONU en", "Desactualizada"),
     ],
 )
 def test_a_job_for_a_site_is_previewed_while_its_facts_are_picked(

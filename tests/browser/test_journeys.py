@@ -107,7 +107,7 @@ def test_a_job_made_in_the_admin_shows_its_first_run_on_a_dashboard_that_is_open
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#result_list").get_by_text("distances").first).to_be_visible()
     run = board.locator(".fd-ended tr", has_text="distances").first
-    expect(run.get_by_text("correcta")).to_be_visible(timeout=SOON)
+    expect(run.get_by_text("exitosa")).to_be_visible(timeout=SOON)
     assert board.evaluate("window.neverReloaded")
     watching.shoot("journey-dashboard")
     is_in_order(watching)
@@ -131,7 +131,7 @@ def test_an_operator_runs_a_node_now_and_sees_it_end(sur: str, visit: Visiting) 
     page.get_by_role("button", name="Ejecutar discovery").click()
     expect(page.get_by_text("discovery es la siguiente en Sur-02")).to_be_visible()
     by_hand = runs(page, "Ejecuciones recientes").filter(has_text="ejecutar ahora").first
-    expect(by_hand.get_by_text("correcta")).to_be_visible(timeout=SOON)
+    expect(by_hand.get_by_text("exitosa")).to_be_visible(timeout=SOON)
     visitor.shoot("journey-run-now")
     is_in_order(visitor)
 

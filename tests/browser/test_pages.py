@@ -30,7 +30,7 @@ LISTS = {
     "execution_coordinator/quotaviolation": "Puerto-04",
     "execution_coordinator/coordinatorlog": "GLOBAL",
 }
-FORMS = {"hosts/olt/1/change": "10.0.0.1", "snmp_jobs/snmpjob/2/change": "5m"}
+FORMS = {"hosts/olt/1/change": "10.0.0.1", "snmp_jobs/snmpjob/2/change": "5 min"}
 READINGS = {
     "executions/execution/7/change": "Puerto-04",
     "execution_coordinator/quotatracker/8/change": "time-out: no answer to 3 requests",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.utils.formats import localize
+from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 
 from facho.core.reason_texts import Template
@@ -18,4 +18,5 @@ def _choose_text(template: Template, count: int) -> str:
 
 
 def _write_number(value: int | float) -> str:
-    return str(localize(int(value) if float(value).is_integer() else value))
+    whole = float(value).is_integer()
+    return str(number_format(int(value) if whole else value, use_l10n=True, force_grouping=True))

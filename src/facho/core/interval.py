@@ -17,6 +17,7 @@ _UNITS: Final = {
     "m": timedelta(minutes=1),
     "s": timedelta(seconds=1),
 }
+_SYMBOLS: Final = {"d": "d", "h": "h", "m": "min", "s": "s"}
 # Words of both languages, whichever the reader has: a command line has none.
 _WORDS: Final = {
     "d": ("d", "day", "days", "día", "días", "dia", "dias"),
@@ -38,13 +39,13 @@ def parse_interval(text: str) -> timedelta:
     written = _WRITTEN.fullmatch(text.strip())
     letter = None if written is None else _letter_of(written[2])
     if written is None or letter is None:
-        raise BadInterval(Reason.of("not_an_interval", text=_quoted(text)))
+        raise BadInterval(Reason.of("not_an_interval", text=_shown(text)))
     digits, unit = written[1].lstrip("0"), _UNITS[letter]
     if not digits:
-        raise BadInterval(Reason.of("interval_of_nothing", text=_quoted(text)))
+        raise BadInterval(Reason.of("interval_of_nothing", text=_shown(text)))
     if len(digits) > _MOST_DIGITS or int(digits) > LONGEST // unit:
-        longest = format_interval(LONGEST)
-        raise BadInterval(Reason.of("interval_too_long", text=_quoted(text), longest=longest))
+        longest = interval_words(LONGEST)
+        raise BadInterval(Reason.of("interval_too_long", text=_shown(text), longest=longest))
     return int(digits) * unit
 
 
@@ -60,5 +61,11 @@ def format_interval(interval: timedelta) -> str:
     return f"{interval.total_seconds():g}s"
 
 
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= 20 else f"{text[:20]}...")
+def interval_words(interval: timedelta) -> str:
+    """Return an interval as lengths of time are written for people: `15 min`. `parse_interval` reads it."""
+    written = format_interval(interval)
+    return f"{written[:-1]} {_SYMBOLS[written[-1]]}"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 20 else f"{text[:20]}...")[1:-1]

@@ -247,10 +247,38 @@ _REFUSED_INPUT: Final = {
         "let them run after %(master)s instead, or alone"
     ),
     "not_an_interval": Template(
-        "%(text)s is not an interval: write a whole number and s, m, h or d, as in 5m"
+        "'%(text)s' is not an interval: write a whole number and s, m, h or d, as in 5m or 15 min"
     ),
-    "interval_of_nothing": Template("%(text)s is too short: an interval must be at least 1s"),
-    "interval_too_long": Template("%(text)s is too long: an interval may be up to %(longest)s"),
+    "interval_of_nothing": Template("'%(text)s' is too short: an interval must be at least 1 s"),
+    "interval_too_long": Template("'%(text)s' is too long: an interval may be up to %(longest)s"),
+}
+
+# Why profiles say that a part of the MIB is never read.
+_NEVER_READ: Final = {
+    "onu_passwords": Template("passwords of the ONUs"),
+    "unconfigured_onu_passwords": Template("passwords of ONUs that are not configured"),
+    "refused_onu_passwords": Template("passwords of ONUs that are not let in"),
+    "white_lists": Template("white lists with passwords of the ONUs"),
+    "wan_users": Template("seems to hold the customers' WAN user names"),
+    "wan_passwords": Template("seems to hold the customers' WAN passwords"),
+    "olt_communities": Template("SNMP communities of the OLT"),
+    "olt_communities_and_users": Template("SNMP communities and users"),
+    "long_history": Template("history: ten rows for each ONU"),
+    "write_access_needed": Template("requests and answers that need write access"),
+}
+
+# Why a channel gets no message.
+CHANNEL_UNKNOWN: Final = "channel_unknown"
+CHANNEL_KIND_REFUSED: Final = "channel_kind_refused"
+CHANNEL_NAMES_A_FILE: Final = "channel_names_a_file"
+CHANNEL_IS_LOCAL: Final = "channel_is_local"
+CHANNEL_TOOK_NOTHING: Final = "channel_took_nothing"
+_CHANNELS: Final = {
+    CHANNEL_UNKNOWN: Template("apprise knows no channel with such an address"),
+    CHANNEL_KIND_REFUSED: Template("messages are not sent to channels of this kind"),
+    CHANNEL_NAMES_A_FILE: Template("an address must not name files of this machine"),
+    CHANNEL_IS_LOCAL: Template("messages are not sent to this machine itself (FACHO_NOTIFY_LOCAL_TARGETS)"),
+    CHANNEL_TOOK_NOTHING: Template("the channel did not take it"),
 }
 
 TEMPLATES: Final[Mapping[str, Template]] = {
@@ -264,4 +292,6 @@ TEMPLATES: Final[Mapping[str, Template]] = {
     **_ENDED,
     **_DETECTED,
     **_REFUSED_INPUT,
+    **_NEVER_READ,
+    **_CHANNELS,
 }

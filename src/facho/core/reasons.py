@@ -63,6 +63,15 @@ def text_reason(text: str) -> Reason:
     return Reason.of(TEXT, text=text) if text else NO_REASON
 
 
+def known_reason(text: str) -> Reason:
+    """Return the reason whose English is this text; a text that is none stays as it is."""
+    code = _CODES.get(text)
+    return text_reason(text) if code is None else Reason.of(code)
+
+
+_CODES: Final = {template.text: code for code, template in TEMPLATES.items() if "%" not in template.text}
+
+
 class ReasonError(Exception):
     """An error with a reason, whose English is its text."""
 
@@ -189,18 +198,22 @@ def _param_from_json(found: object) -> Param:
     return _from_list(found) or text_reason(json.dumps(found))
 
 
-def in_english(found: Any) -> Any:
-    """Return a value of JSON with every reason in it as its English."""
+def with_words(found: Any, words: Callable[[Reason], str]) -> Any:
+    """Return a value of JSON with every reason in it put into words."""
     match found:
         case dict():
-            return {name: in_english(value) for name, value in found.items()}
+            return {name: with_words(value, words) for name, value in found.items()}
         case [str() as code, dict()] if code in TEMPLATES:
-            return str(from_json(found))
+            return words(from_json(found))
         case list() | tuple():
-            return [in_english(each) for each in found]
+            return [with_words(each, words) for each in found]
         case Reason():
-            return str(found)
+            return words(found)
     return found
+
+
+def in_english(found: Any) -> Any:
+    return with_words(found, str)
 
 
 def encode(reason: Reason, longest: int | None = None) -> str:

@@ -49,10 +49,10 @@ def test_an_interval_is_a_number_and_a_unit(text: str, interval: timedelta) -> N
         pytest.param("1.5h", "'1.5h' is not an interval: write a whole number", id="a fraction"),
         pytest.param("1h30m", "'1h30m' is not an interval: write a whole number", id="two units"),
         pytest.param("\u0665m", "'\u0665m' is not an interval: write a whole number", id="other digits"),
-        pytest.param("0s", "'0s' is too short: an interval must be at least 1s", id="no time"),
-        pytest.param("367d", "'367d' is too long: an interval may be up to 366d", id="over a year"),
+        pytest.param("0s", "'0s' is too short: an interval must be at least 1 s", id="no time"),
+        pytest.param("367d", "'367d' is too long: an interval may be up to 366 d", id="over a year"),
         pytest.param(
-            "8785h", "'8785h' is too long: an interval may be up to 366d", id="over a year in hours"
+            "8785h", "'8785h' is too long: an interval may be up to 366 d", id="over a year in hours"
         ),
         pytest.param(
             f"{'9' * 5000}d", f"'{'9' * 20}...' is too long", id="more digits than Python reads as a number"

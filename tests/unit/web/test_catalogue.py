@@ -34,9 +34,12 @@ def test_the_compiled_catalogue_is_read_by_others() -> None:
     spanish = gettext.GNUTranslations(io.BytesIO(catalogue.compiled(TRANSLATED)))
     assert spanish.gettext("OLT busy") == "OLT ocupada"
     assert spanish.pgettext("ONU", "starting") == "arrancando"
-    assert spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 1) == "%(count)d habilitado."
     assert (
-        spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 2) == "%(count)d habilitados."
+        spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 1) == "Se habilitó %(count)d."
+    )
+    assert (
+        spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 2)
+        == "Se habilitaron %(count)d."
     )
 
 

@@ -69,7 +69,7 @@ def test_every_fact_that_can_be_picked_is_named_in_words_with_its_families() -> 
     assert picked["state"].families == "all families"
     assert picked["serial"].families.startswith("all families except Calix, C-Data FD12xx")
     assert picked["match_state"].families == "Huawei"
-    assert picked["match_state"].families_in_full == "Huawei MA5600T and MA5800"
+    assert picked["match_state"].families_in_full == "Huawei MA5600T/MA5800"
 
 
 def test_a_chosen_fact_of_nobody_stays_a_choice() -> None:

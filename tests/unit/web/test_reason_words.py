@@ -17,7 +17,7 @@ SILENT = Reason.of(
 )
 SILENCIO = (
     "sin respuesta de 10.0.0.1:161 a 3 peticiones en 9 s: "
-    "está apagado o no es alcanzable, o no acepta esta comunidad y versión"
+    "está apagada o es inalcanzable, o no acepta esta comunidad y versión"
 )
 
 
@@ -43,12 +43,12 @@ def test_every_reason_has_its_spanish(code: str) -> None:
         (Reason.of("time_limit", seconds=0.4), "no terminó dentro del límite de 0,4 s"),
         (
             Reason.of("silent_at_first_row", column="1.3.6.1", olt="10.0.0.1:161", why=SILENT),
-            f"1.3.6.1: 10.0.0.1:161 está activo pero no responde en la primera fila ({SILENCIO})",
+            f"1.3.6.1: 10.0.0.1:161 está activa pero no responde en la primera fila ({SILENCIO})",
         ),
         (
             several([Reason.of("too_many_octets", olt="10.0.0.1:161", most=900), Reason.of("raise_limits")]),
-            "10.0.0.1:161 envió más de 900 octetos, y no se le preguntó más; si tiene tantos, aumente "
-            "FACHO_WALK_ROWS para las filas de una columna, o FACHO_ANSWER_OCTETS para los octetos",
+            "10.0.0.1:161 envió más de 900 octetos, y no se le preguntó más; si de verdad tiene tantos, "
+            "aumente FACHO_WALK_ROWS para las filas de una columna, o FACHO_ANSWER_OCTETS para los octetos",
         ),
         (
             Reason.of("answer_from_elsewhere", olt="10.0.0.1:161", sent=1, seconds=0.5, other="10.0.0.2:161"),
@@ -69,7 +69,7 @@ def test_every_reason_has_its_spanish(code: str) -> None:
                     Reason.of("table_not_present", tables="onu_optics"),
                 ]
             ),
-            "1200 de 2000 ONUs no respondieron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
+            "1.200 de 2.000 ONUs no respondieron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
             "la OLT no dio ningún valor; la OLT no tiene la tabla: onu_optics",
         ),
         (Reason.of("olt_suspended", why=SILENT), f"se suspendió la OLT: {SILENCIO}"),

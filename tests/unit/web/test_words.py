@@ -44,7 +44,7 @@ def test_every_count_of_an_execution_has_its_words() -> None:
             "OLT busy with discovery, 8 slots, 40 min",
         ),
         (LostSlots("olt_busy", text_reason(""), 1, 300), "OLT busy, 1 slot, 5 min"),
-        (LostSlots("failed", text_reason("no answer"), 2, 7200), "run failed: no answer, 2 slots, 2 h"),
+        (LostSlots("failed", text_reason("no answer"), 2, 7200), "execution failed: no answer, 2 slots, 2 h"),
         (LostSlots("of a later version", text_reason("x"), 1, 30), "of a later version: x, 1 slot, 30 s"),
     ],
 )

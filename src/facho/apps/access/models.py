@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audit_actions import Action, How
 from facho.apps.access.audit_recording import Audited, AuditedRows
+from facho.apps.localized_times import date_and_time
 from facho.core.roles import Role
 
 
@@ -150,7 +151,7 @@ class LoginAttempt(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.address} {self.at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.address} {date_and_time(self.at)}"
 
 
 class LoginAddress(models.Model):
@@ -175,4 +176,4 @@ class LoginAddress(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.address} {self.at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.address} {date_and_time(self.at)}"

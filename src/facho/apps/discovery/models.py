@@ -9,6 +9,7 @@ from django.utils.translation import pgettext_lazy
 
 from facho.apps.db.prefix import LowerPrefix
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_minute
 from facho.core.optics import OpticalState
 from facho.core.outage import OutageCause
 
@@ -230,7 +231,7 @@ class PortOutage(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.olt_id} {self.place} {self.began_at:%Y-%m-%d %H:%M}"
+        return f"{self.olt_id} {self.place} {date_and_minute(self.began_at)}"
 
     @property
     def is_open(self) -> bool:

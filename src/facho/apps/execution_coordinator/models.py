@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_minute, date_and_time
 from facho.core.event_types import EventType, Level
 
 
@@ -78,7 +79,7 @@ class QuotaTracker(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.task_type} {self.period_start:%Y-%m-%d %H:%M}"
+        return f"{self.task_type} {date_and_minute(self.period_start)}"
 
 
 class ViolationSeverity(models.TextChoices):
@@ -130,7 +131,7 @@ class QuotaViolation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.severity} {self.period_start:%Y-%m-%d %H:%M}"
+        return f"{self.severity} {date_and_minute(self.period_start)}"
 
 
 class PlanStatus(models.TextChoices):
@@ -196,7 +197,7 @@ class ExecutionPlan(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.period_start:%Y-%m-%d %H:%M}"
+        return f"{date_and_minute(self.period_start)}"
 
 
 class CoordinatorLog(models.Model):
@@ -229,7 +230,7 @@ class CoordinatorLog(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.timestamp:%Y-%m-%d %H:%M:%S} {self.event_type}"
+        return f"{date_and_time(self.timestamp)} {self.event_type}"
 
 
 class OltConfiguration(models.Model):
@@ -319,4 +320,4 @@ class StorageSample(models.Model):
         verbose_name_plural = _("sizes of the database")
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S}"
+        return f"{date_and_time(self.at)}"

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.localized_numbers import about, duration
+from facho.apps.localized_times import date_and_minute, minute_clock
 from facho.apps.reason_words import reason_words
 from facho.core.delay import Why
 from facho.core.forecast import TypicalError
@@ -26,17 +25,16 @@ if TYPE_CHECKING:
 # Why a slot was lost: what makes runs late, and more.
 WHY_LOST: Final[Mapping[str, Text]] = {
     **DELAY_TEXTS,
-    FAILED: _("run failed"),
-    ABORTED: _("run aborted"),
+    FAILED: _("execution failed"),
+    ABORTED: _("execution aborted"),
     LATE: _("ended after the hour was closed"),
     OTHER: _("other reason"),
 }
 
 
 def hour_in_words(start: datetime, end: datetime) -> str:
-    """Return `10 Jun 2025, 10:00-11:00`, in the operator's time zone."""
-    since, until = localtime(start), localtime(end)
-    return f"{date_format(since, 'j M Y')}, {since:%H:%M}\N{EN DASH}{until:%H:%M}"
+    """Return `2025-06-10 10:00-11:00`, in the active time zone."""
+    return f"{date_and_minute(start)}\N{EN DASH}{minute_clock(end)}"
 
 
 def why_lost(lost: LostSlots) -> str:

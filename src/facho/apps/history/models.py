@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_time
 
 
 class Subject(models.TextChoices):
@@ -37,7 +38,7 @@ class HistoryFrame(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.olt_id} {self.subject} {self.at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.olt_id} {self.subject} {date_and_time(self.at)}"
 
 
 class HistoryHour(models.Model):

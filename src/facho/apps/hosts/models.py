@@ -7,6 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.apps.db.fields import PresetKeyField, ReasonCharField
@@ -80,7 +81,7 @@ class Olt(models.Model):
     )
     credentials: CredentialsField = CredentialsField(_("credentials"), default=Credentials)
     site = models.CharField(_("site"), max_length=80, blank=True, default="", db_index=True)
-    enabled = models.BooleanField(_("enabled"), default=True)
+    enabled = models.BooleanField(pgettext_lazy("OLT", "enabled"), default=True)
     # Who disabled it, when and why; empty while it is enabled.
     disabled_at = models.DateTimeField(_("disabled at"), null=True, editable=False)
     disabled_by = models.CharField(_("disabled by"), max_length=150, default="", editable=False)

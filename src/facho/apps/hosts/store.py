@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import transaction
 
@@ -88,12 +88,33 @@ def _helpers(profile: Profile) -> Iterator[ProfileRow]:
 
 
 def _lock_brands(profiles: Mapping[str, Profile]) -> dict[str, Brand]:
-    """Create missing brands and lock all: a second sync waits here. Titles of existing brands stay."""
+    """Create missing brands and lock all: a second sync waits here. Titles that people gave them stay."""
     Brand.objects.bulk_create(
         [Brand(name=name, title=profile.title) for name, profile in profiles.items()], ignore_conflicts=True
     )
-    brands = Brand.objects.select_for_update().filter(name__in=list(profiles)).order_by("pk")
+    brands = list(Brand.objects.select_for_update().filter(name__in=list(profiles)).order_by("pk"))
+    for brand in brands:
+        if brand.title == _FORMER_TITLES.get(brand.name):
+            brand.title = profiles[brand.name].title
+            Brand.objects.filter(pk=brand.pk).update(title=brand.title)
     return {brand.name: brand for brand in brands}
+
+
+# Of earlier versions, which had English words in them.
+_FORMER_TITLES: Final = {
+    "bdcom": "BDCOM GP3600, P33xx and P36xx",
+    "cdata_epon": "C-Data FD12xx with EPON",
+    "cdata_fd11": "C-Data FD11xx with EPON",
+    "cdata_gpon": "C-Data FD16xx and FD17xx with GPON",
+    "datacom": "Datacom DM4610, DM4615 and DM4618",
+    "generic": "Any device with IF-MIB",
+    "huawei": "Huawei MA5600T and MA5800",
+    "ufiber": "Ubiquiti UFiber and UISP Fiber",
+    "vsol_epon": "V-SOL V1600 with EPON",
+    "vsol_gpon": "V-SOL V1600G with GPON",
+    "zte": "ZTE C300 and C320",
+    "zte_c600": "ZTE C600, C610 and C650",
+}
 
 
 def _sync(brands: Mapping[str, Brand], profiles: Mapping[str, Profile]) -> SyncReport:

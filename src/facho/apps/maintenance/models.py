@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.apps.hosts.models import Olt
@@ -31,7 +32,7 @@ class MaintenanceWindow(models.Model):
     weekdays = models.CharField(_("weekdays"), max_length=30, default="", blank=True)
     start_time = models.TimeField(_("start time"), null=True, blank=True)
     duration_s = models.PositiveIntegerField(_("duration (s)"), null=True, blank=True)
-    enabled = models.BooleanField(_("enabled"), default=True)
+    enabled = models.BooleanField(pgettext_lazy("window", "enabled"), default=True)
     created_at = models.DateTimeField(_("created at"))
     # When a person ended the running span of a weekly window early.
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)

@@ -75,7 +75,7 @@ class NotificationRule(models.Model):
     """Selects events for channels, and the hours in which nothing is sent."""
 
     name = models.CharField(_("name"), max_length=80, unique=True)
-    enabled = models.BooleanField(_("enabled"), default=True)
+    enabled = models.BooleanField(pgettext_lazy("rule", "enabled"), default=True)
     # Kinds of events; an empty list selects all.
     notices = models.JSONField(_("notices"), default=list, blank=True)
     min_severity = models.CharField(

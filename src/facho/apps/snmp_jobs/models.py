@@ -63,7 +63,7 @@ class SnmpJob(models.Model):
         _("target"), max_length=10, choices=JobTarget.choices, default=JobTarget.SELECTION
     )
     target_site = models.CharField(_("site"), max_length=80, blank=True, default="")
-    enabled = models.BooleanField(_("enabled"), default=True)
+    enabled = models.BooleanField(pgettext_lazy("job", "enabled"), default=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     objects = AuditedRows.as_manager()

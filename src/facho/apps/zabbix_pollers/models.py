@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.localized_times import date_and_time
 from facho.apps.snmp_jobs.models import SnmpJobHost
 
 
@@ -83,4 +84,4 @@ class PollerStats(models.Model):
         verbose_name_plural = _("poller statistics")
 
     def __str__(self) -> str:
-        return f"{self.timestamp:%Y-%m-%d %H:%M:%S}"
+        return f"{date_and_time(self.timestamp)}"

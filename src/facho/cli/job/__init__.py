@@ -160,7 +160,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, also when not ever
 def add(
     name: Name,
     kind: Annotated[Kind, typer.Option(help="How it asks.")],
-    interval: Annotated[str, typer.Option(metavar="TIME", help="How often: 30s, 5m, 1h, 1d.")],
+    interval: Annotated[str, typer.Option(metavar="TIME", help="How often: 30s, 5m, '15 min', 1h.")],
     brand: Annotated[str, typer.Option(help="Brand of its OLTs; generic takes any.")] = "generic",
     fact: Annotated[list[str] | None, typer.Option(metavar="FACT", help="What to know, by name.")] = None,
     oid: Annotated[list[str] | None, typer.Option(metavar="OID", help="A column, as numbers.")] = None,
@@ -301,7 +301,9 @@ def _node_row(node: SnmpJobHost, job: SnmpJob) -> dict[str, Any]:
 @app.command(epilog=_EXAMPLES_CHANGE)
 def change(
     name: Name,
-    interval: Annotated[str | None, typer.Option(metavar="TIME", help="How often: 30s, 5m, 1h, 1d.")] = None,
+    interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How often: 30s, 5m, '15 min', 1h.")
+    ] = None,
     after: Annotated[str | None, typer.Option(metavar="JOB", help="The job that it runs after.")] = None,
     alone: Annotated[bool, typer.Option("--alone", help="Let it run after no other job.")] = False,
     priority: Annotated[int | None, typer.Option(help="1 to 100.")] = None,

@@ -93,8 +93,8 @@ _EXAMPLES_IMPORT: Final = """
 
 The first line names the columns: `name` and `address`, and of `port`, `version`, `community`, `brand`,
 `model`, `site`, `enabled`, `user`, `auth`, `auth_password`, `priv`, `priv_password`, `context`,
-`max_in_flight`, `max_varbinds`, `max_requests_per_second` and `shortest_interval_s` those that are needed.
-Without a brand it is detected.
+`max_in_flight`, `max_varbinds`, `max_requests_per_second` and `shortest_interval_s` (`300` or `5 min`)
+those that are needed. Without a brand it is detected.
 
 With --update the OLTs that exist are changed, by their name: an empty cell, or a column that is not there,
 leaves what they have, and `default` in a limit sets that of the settings. Only `name` is needed then.

@@ -11,6 +11,7 @@ from django.db.models import Model
 from facho.apps.hosts.models import Olt, SnmpVersion
 from facho.engine.commands.credentials import CredentialFields, build_credentials
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import parse_seconds
 from facho.engine.commands.olts import LIMITS, OltChanges, OltLimits
 
 # In place of the number of a limit: that of the settings.
@@ -71,6 +72,8 @@ def parse_limit(column: str, text: str) -> float | None:
     """Return the number of a limit as a person writes it; None for DEFAULT."""
     if text == DEFAULT:
         return None
+    if column == "shortest_interval_s" and not text.isdecimal():
+        return parse_seconds(text, column)
     if column != "max_requests_per_second":
         return parse_whole(column, text)
     try:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from facho.core.reasons import Reason, ReasonError
+from facho.core.reasons import Reason, ReasonError, known_reason
 from facho.core.request_rules import RequestPace
 from facho.snmp import Oid, Target
 from facho.snmp.pacing import Learned
@@ -151,8 +151,8 @@ def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
     for column in columns:
         for never in profile.request_rules.never:
             if is_under(column.oid, never.oid) or is_under(never.oid, column.oid):
-                asked = {"name": column.name, "oid": column.oid}
-                raise CannotAsk(Reason.of("never_read", **asked, never=never.oid, reason=never.why))
+                asked, why = {"name": column.name, "oid": column.oid}, known_reason(never.why)
+                raise CannotAsk(Reason.of("never_read", **asked, never=never.oid, reason=why))
 
 
 def is_under(oid: str, above: str) -> bool:

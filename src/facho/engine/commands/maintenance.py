@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import Any
 
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_minute
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import olts_of
 from facho.config import current
@@ -188,7 +188,7 @@ def _refuse_overlap(window: MaintenanceWindow, now: datetime) -> None:
         both = first_overlap(window.plan, other.plan, now, current().time_zone)
         if both is not None:
             field = "weekdays" if window.weekdays else "starts_at"
-            values = {"name": other.name, "when": f"{localtime(both, current().time_zone):%Y-%m-%d %H:%M}"}
+            values = {"name": other.name, "when": date_and_minute(both)}
             raise CommandError(field, _("it overlaps with '%(name)s' on %(when)s") % values)
 
 

@@ -16,7 +16,7 @@ from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import note, note_rows
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_range, check_reason, parse_seconds
 from facho.engine.coordinate.changes import ReplanResult, replan
@@ -144,11 +144,11 @@ def _explain_missing_grid(node: SnmpJobHost) -> str:
 def refuse_too_short(olts: Iterable[Olt], interval_s: int, field: str = "interval") -> None:
     for olt in olts:
         if olt.shortest_interval_s is not None and interval_s < olt.shortest_interval_s:
-            shortest = format_interval(timedelta(seconds=olt.shortest_interval_s))
+            shortest = interval_words(timedelta(seconds=olt.shortest_interval_s))
             values = {
                 "olt": olt.name,
                 "shortest": shortest,
-                "interval": format_interval(timedelta(seconds=interval_s)),
+                "interval": interval_words(timedelta(seconds=interval_s)),
             }
             raise CommandError(
                 field, _("%(interval)s is too short for %(olt)s: it allows %(shortest)s or longer") % values

@@ -24,6 +24,7 @@ from facho.apps.reason_words import reason_words
 from facho.config import Config
 from facho.core.interval import BadInterval, parse_interval
 from facho.core.notifications import IMPORTANT_KINDS, RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
+from facho.core.reasons import known_reason
 from facho.core.severity import Severity
 from facho.engine.commands.channel_addresses import check_address
 from facho.engine.commands.errors import CommandError
@@ -260,7 +261,7 @@ def _send_test(url: str, name: str, language: str, now: datetime, config: Config
 
 def _test_result(name: str, error: str) -> ChannelTest:
     if error:
-        names = {"channel": name, "error": error}
+        names = {"channel": name, "error": reason_words(known_reason(error))}
         return ChannelTest(False, _("%(channel)s did not accept the test: %(error)s") % names)
     return ChannelTest(True, _("%(channel)s accepted the test.") % {"channel": name})
 

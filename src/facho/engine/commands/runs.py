@@ -7,7 +7,6 @@ from typing import Final
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from facho.apps.access.audit_actions import Action
@@ -16,6 +15,7 @@ from facho.apps.discovery.models import Onu, Presence
 from facho.apps.executions.locks import lock_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_minute
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import master_of
@@ -108,7 +108,7 @@ def _refuse_disabled(node: SnmpJobHost) -> None:
 def _refuse_maintenance(olt: Olt, field: str, now: datetime) -> None:
     until = maintained_until(olt.id, now)
     if until is not None:
-        values = {"olt": olt.name, "until": f"{localtime(until, current().time_zone):%Y-%m-%d %H:%M}"}
+        values = {"olt": olt.name, "until": date_and_minute(until)}
         raise CommandError(field, _("the OLT %(olt)s is under maintenance until %(until)s") % values)
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from facho.apps.access.models import ApiToken
 from facho.apps.access.selectors import digest_of, role_of
 from facho.config import current
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.roles import Role, role_named
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_free_name, find_named
@@ -88,6 +88,6 @@ def _check_end(wanted: datetime | None, now: datetime) -> datetime:
         raise CommandError("expires_at", _("that is in the past"))
     longest = current().token_longest
     if wanted > now + longest:
-        values = {"longest": format_interval(longest)}
+        values = {"longest": interval_words(longest)}
         raise CommandError("expires_at", _("a token is valid for %(longest)s at most") % values)
     return wanted

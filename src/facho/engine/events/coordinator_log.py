@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from django.db import DatabaseError, connection
 from django.utils import translation
@@ -27,9 +26,9 @@ from facho.config import Config, current
 from facho.core.event_types import Level
 from facho.core.reasons import Reason, decode
 from facho.engine.events.log_rows import Flusher, LogEntry, LogRows
+from facho.engine.events.sentences import clean, event_sentence
 from facho.engine.events.types import Event, LogLinesLost, masked_json
-from facho.log_files import LineFile, LostLines, one_line
-from facho.masking import mask_secrets
+from facho.log_files import LineFile, LostLines
 
 log = logging.getLogger(__name__)
 # Commands configure no logging, and must not print these messages on the terminal.
@@ -39,7 +38,6 @@ MAIN: Final = "coordinator/main.log"
 DISCOVERY: Final = "discovery.log"
 GET: Final = "get.log"
 TABLE: Final = "coordinator_logs"
-_MAX_MESSAGE_LENGTH: Final = 2000
 
 
 class LogWriter:
@@ -79,7 +77,7 @@ class LogWriter:
     def write_line(self, name: str, at: datetime, level: Level, source: str, message: str) -> None:
         """Write a line to one of the files, and not to the database."""
         local = at.astimezone(self.config.time_zone)
-        line = f"{local:%Y-%m-%d %H:%M:%S} [{level}] {source}: {_clean(message)}"
+        line = f"{local:%Y-%m-%d %H:%M:%S} [{level}] {source}: {clean(message)}"
         if lost := self.files[name].write(line, at):
             self._report_lost(name, lost, at)
 
@@ -99,14 +97,15 @@ class LogWriter:
         assert event.type is not None
         details = event.log_details()
         with translation.override(self.config.language):
-            values = {**details, **event.sentence_values()}
-            if event.olt_id is not None:
-                values["olt"] = olt_name or _find_olt_name(event.olt_id)
-            shown = {name: _show(value, self.config.time_zone) for name, value in values.items()}
-            message = str(event.log_sentence()) % shown
+            olt = None if event.olt_id is None else olt_name or _find_olt_name(event.olt_id)
+            message = event_sentence(event, olt, self._write_time)
         return LogEntry(
-            event.type, event.level, event.source, now, event.olt_id, _clean(message), masked_json(details)
+            event.type, event.level, event.source, now, event.olt_id, message, masked_json(details)
         )
+
+    def _write_time(self, at: datetime) -> str:
+        """Return a time as the lines of the file begin with, in every language."""
+        return f"{at.astimezone(self.config.time_zone):%Y-%m-%d %H:%M}"
 
     def _write(self, entry: LogEntry) -> None:
         self.write_line(MAIN, entry.at, entry.level, f"coordinator.{entry.source}", entry.message)
@@ -120,15 +119,6 @@ class LogWriter:
 log_writer: Final = LogWriter()
 
 
-def _show(value: Any, zone: ZoneInfo) -> Any:
-    """Return a value as the sentence shows it, in the active language. Integers stay numbers."""
-    if isinstance(value, datetime):
-        return f"{value.astimezone(zone):%Y-%m-%d %H:%M}"
-    if isinstance(value, float):
-        return localized(f"{value:g}")
-    return value if isinstance(value, int) else str(value)
-
-
 def _find_olt_name(olt_id: int) -> str:
     unknown = f"OLT {olt_id}"
     try:
@@ -138,12 +128,6 @@ def _find_olt_name(olt_id: int) -> str:
             connection.close()
         return unknown
     return str(found[0][0]) if found else unknown
-
-
-def _clean(message: str) -> str:
-    """Mask and shorten a message. It is masked first: a secret that is cut or escaped is not recognised."""
-    text = one_line(mask_secrets(message))
-    return text if len(text) <= _MAX_MESSAGE_LENGTH else f"{text[:_MAX_MESSAGE_LENGTH]}..."
 
 
 _AT_ONCE: Final = 500
@@ -219,7 +203,8 @@ def _sentence(each: _Ended) -> str:
     if each.seconds is None:
         sentence = _("%(job)s on %(olt)s, execution %(id)d: %(state)s before it started") % values
     else:
-        times = {"took": f"{each.seconds:.1f}s", "delay": f"{(subject.delay_ms or 0) / 1000:.1f}s"}
+        seconds = {"took": each.seconds, "delay": (subject.delay_ms or 0) / 1000}
+        times = {name: localized(f"{length:.1f} s") for name, length in seconds.items()}
         text = _("%(job)s on %(olt)s, execution %(id)d: %(state)s in %(took)s, delay %(delay)s")
         sentence = text % {**values, **times}
     if subject.why_late:

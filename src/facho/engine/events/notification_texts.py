@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.utils import timezone, translation
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -22,10 +21,11 @@ from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
 from facho.apps.localized_numbers import about as approximate
 from facho.apps.localized_numbers import localized, number
+from facho.apps.localized_times import date_and_minute
 from facho.apps.notifications.models import NotificationKindChoices
 from facho.apps.reason_words import reason_words
 from facho.config import Config
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.notifications import ENDS, NotificationKind, NotifiedEvent, page_path
 from facho.core.reasons import from_json
 from facho.core.violation_report import reasons_of, tasks_of
@@ -87,9 +87,8 @@ def _clean(line: str) -> str:
 
 
 def moment(at: datetime | str) -> str:
-    """Return `10 Jun 2025, 10:41`, in the operator's time zone."""
-    here = timezone.localtime(datetime.fromisoformat(at) if isinstance(at, str) else at)
-    return f"{date_format(here, 'j M Y')}, {here:%H:%M}"
+    """Return `2025-06-10 10:41`, in the operator's time zone."""
+    return date_and_minute(datetime.fromisoformat(at) if isinstance(at, str) else at)
 
 
 TextOf = Callable[[NotifiedEvent], Sequence[str]]
@@ -233,12 +232,12 @@ def _plan_infeasible(event: NotifiedEvent) -> Sequence[str]:
     return (
         _("%(olt)s: more work than fits in an hour") % {"olt": event.olt_name},
         _("%(minutes)s minutes per hour; %(at_risk)s") % more,
-        _helpful_change(change) if change else _("More than one task has to run less often."),
+        _helpful_change(change) if change else _("More than one job has to run less often."),
     )
 
 
 def _helpful_change(change: Mapping[str, Any]) -> str:
-    before, after = (format_interval(timedelta(seconds=change[name])) for name in ("before_s", "after_s"))
+    before, after = (interval_words(timedelta(seconds=change[name])) for name in ("before_s", "after_s"))
     return _("It would fit with %(job)s every %(after)s instead of every %(before)s.") % {
         "job": change["job"],
         "before": before,

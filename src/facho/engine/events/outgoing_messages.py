@@ -19,6 +19,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from facho.core.addresses import is_local_target
 from facho.core.channel_services import as_webhook
 from facho.core.notifications import MessageType
+from facho.core.reason_texts import (
+    CHANNEL_IS_LOCAL,
+    CHANNEL_KIND_REFUSED,
+    CHANNEL_NAMES_A_FILE,
+    CHANNEL_TOOK_NOTHING,
+    CHANNEL_UNKNOWN,
+    TEMPLATES,
+)
 from facho.engine.events.connection_guard import refuse_local_targets
 from facho.masking import add_secrets, add_url_secrets, mask_secrets
 
@@ -40,10 +48,10 @@ KINDS: Final = frozenset((
 
 
 class Refusal(StrEnum):
-    UNKNOWN = "apprise knows no channel with such an address"
-    KIND = "messages are not sent to channels of this kind"
-    FILE = "an address must not name files of this machine"
-    LOCAL = "messages are not sent to this machine itself (FACHO_NOTIFY_LOCAL_TARGETS)"
+    UNKNOWN = TEMPLATES[CHANNEL_UNKNOWN].text
+    KIND = TEMPLATES[CHANNEL_KIND_REFUSED].text
+    FILE = TEMPLATES[CHANNEL_NAMES_A_FILE].text
+    LOCAL = TEMPLATES[CHANNEL_IS_LOCAL].text
 
 
 class BadAddress(Exception):
@@ -105,7 +113,7 @@ def _post(channel: Any, message: OutgoingMessage, timeout: timedelta) -> str:
     if result:
         return ""
     errors = [entry.message for each in result.results for entry in each.logs()]
-    return mask_secrets("; ".join(errors) or "the channel did not take it")[:_MAX_ERROR_LENGTH]
+    return mask_secrets("; ".join(errors) or TEMPLATES[CHANNEL_TOOK_NOTHING].text)[:_MAX_ERROR_LENGTH]
 
 
 def _channel(url: str, *, local_targets: bool) -> Any:

@@ -13,13 +13,16 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from django.core.exceptions import FieldDoesNotExist
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.discovery.models import EventKind, PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
+from facho.apps.hosts.models import Olt
 from facho.apps.reason_words import reason_words
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.event_types import EventType, Level
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.notifications import NotificationKind
 from facho.core.reasons import Reason, to_json
 from facho.core.severity import Severity
@@ -82,7 +85,7 @@ class OltEvent(Event):
 @dataclass(frozen=True, kw_only=True)
 class TaskAdded(OltEvent):
     type = EventType.TASK_ADDED
-    sentence = _("task %(job)s added on %(olt)s, every %(every)s")
+    sentence = _("job %(job)s added on %(olt)s, every %(every)s")
 
     job: str
     task_type: str
@@ -96,8 +99,8 @@ class TaskAdded(OltEvent):
 class TaskRemoved(OltEvent):
     type = EventType.TASK_REMOVED
     level = Level.WARNING
-    sentence = _("task %(job)s removed from %(olt)s; executions aborted: %(aborted)d")
-    sentence_with_reason = _("task %(job)s removed from %(olt)s: %(reason)s; executions aborted: %(aborted)d")
+    sentence = _("job %(job)s removed from %(olt)s; executions aborted: %(aborted)d")
+    sentence_with_reason = _("job %(job)s removed from %(olt)s: %(reason)s; executions aborted: %(aborted)d")
 
     job: str
     task_type: str
@@ -112,7 +115,7 @@ class TaskRemoved(OltEvent):
 @dataclass(frozen=True, kw_only=True)
 class TaskIntervalChanged(OltEvent):
     type = EventType.TASK_INTERVAL_CHANGED
-    sentence = _("task %(job)s on %(olt)s: every %(after)s instead of every %(before)s")
+    sentence = _("job %(job)s on %(olt)s: every %(after)s instead of every %(before)s")
 
     job: str
     task_type: str
@@ -156,11 +159,11 @@ class ConfigChanged(OltEvent):
     def log_sentence(self) -> Text:
         if self.job is None:
             return _("configuration of %(olt)s changed: %(what)s")
-        return _("configuration of task %(job)s on %(olt)s changed: %(what)s")
+        return _("configuration of job %(job)s on %(olt)s changed: %(what)s")
 
     def sentence_values(self) -> dict[str, Any]:
         changes = (
-            f"{name}: {_shorten(before)} -> {_shorten(after)}"
+            f"{_setting_name(name)}: {_shorten(before)} → {_shorten(after)}"
             for name, (before, after) in self.changed.items()
         )
         return {"what": ", ".join(changes)}
@@ -169,7 +172,7 @@ class ConfigChanged(OltEvent):
 @dataclass(frozen=True, kw_only=True)
 class PlanAdjusted(OltEvent):
     type = EventType.PLAN_ADJUSTED
-    sentence = _("plan of %(olt)s adjusted; tasks: %(nodes)d")
+    sentence = _("plan of %(olt)s adjusted; nodes: %(nodes)d")
 
     nodes: int
 
@@ -189,7 +192,7 @@ class PlanInfeasible(OltEvent):
         if self.change is None:
             return _(
                 "more work than fits on %(olt)s: %(minutes)s minutes per hour, %(at_risk)s; more than "
-                "one task has to run less often"
+                "one job has to run less often"
             )
         return _(
             "more work than fits on %(olt)s: %(minutes)s minutes per hour, %(at_risk)s; it would fit "
@@ -345,7 +348,7 @@ class NodeSuspended(OltEvent):
     type = EventType.NODE_SUSPENDED
     level = Level.ERROR
     source = "executions"
-    sentence = _("task %(job)s was suspended on %(olt)s: %(reason)s")
+    sentence = _("job %(job)s was suspended on %(olt)s: %(reason)s")
 
     node_id: int
     job: str
@@ -367,7 +370,7 @@ class NodeSuspended(OltEvent):
 class NodeResumed(OltEvent):
     type = EventType.NODE_BACK
     source = "probes"
-    sentence = _("task %(job)s is back on %(olt)s")
+    sentence = _("job %(job)s is back on %(olt)s")
 
     node_id: int
     job: str
@@ -629,13 +632,29 @@ def masked_json(value: Any) -> Any:
 
 
 def _interval(seconds: float) -> str:
-    return format_interval(timedelta(seconds=seconds))
+    return interval_words(timedelta(seconds=seconds))
 
 
 def _rounded(time: timedelta) -> str:
     """Format a time to the second, or to the minute when it is longer than ten: nobody reads 123457s."""
     step = timedelta(minutes=1) if time > timedelta(minutes=10) else timedelta(seconds=1)
-    return format_interval(round(time / step) * step)
+    return interval_words(round(time / step) * step)
+
+
+def _setting_name(name: str) -> str:
+    """Return what the forms call a setting of an OLT or of its job."""
+    for model in (Olt, SnmpJob, SnmpJobHost):
+        try:
+            return str(model._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+        except FieldDoesNotExist:
+            continue
+    return str(_OTHER_SETTINGS.get(name, name))
+
+
+# Settings that are no field of their own.
+_OTHER_SETTINGS: Final[Mapping[str, Text]] = {
+    "master_job_id": _("runs after"),
+}
 
 
 def _shorten(value: Any) -> str:

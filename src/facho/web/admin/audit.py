@@ -9,7 +9,6 @@ from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.utils.html import format_html_join
 from django.utils.text import Truncator, capfirst
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +16,7 @@ from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import audited_of
 from facho.apps.access.models import AuditEntry
 from facho.apps.access.selectors import Change, changes_of
+from facho.apps.localized_times import date_and_time
 from facho.web.admin.base import ReadOnlyAdmin
 from facho.web.admin.columns import choice_badge, display
 from facho.web.admin.exporting import export_csv
@@ -64,7 +64,7 @@ class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @display(description=_("time"), ordering="id")
     def time(self, entry: AuditEntry) -> str:
-        return f"{localtime(entry.at):%Y-%m-%d %H:%M:%S}"
+        return date_and_time(entry.at)
 
     @display(description=_("how"), ordering="how")
     def how_(self, entry: AuditEntry) -> str:

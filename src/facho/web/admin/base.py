@@ -29,7 +29,7 @@ from django.views.decorators.http import require_safe
 from facho.apps.access.audit_recording import audited_of
 from facho.apps.db.database import database_now
 from facho.apps.maintenance.selectors import olts_under_maintenance
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.columns import display, reason_column
 from facho.web.admin.confirmation import asks_why
@@ -410,7 +410,7 @@ class WithSuspension:
 
 
 def seconds_as_interval(seconds: int | None) -> str:
-    return "" if seconds is None else format_interval(timedelta(seconds=seconds))
+    return "" if seconds is None else interval_words(timedelta(seconds=seconds))
 
 
 site = admin.site

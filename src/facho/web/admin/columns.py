@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from unfold.decorators import display as unfold_display
 
 from facho.apps.reason_words import reason_words
-from facho.core.reasons import in_english
+from facho.core.reasons import with_words
 from facho.web.admin.quick_lists import badged
 
 Column = TypeVar("Column", bound=Callable[..., Any])
@@ -80,6 +80,6 @@ def _shown_by(
 
 
 def readable_json(value: Any) -> str:
-    """Return indented JSON as HTML."""
-    text = json.dumps(in_english(value), indent=2, ensure_ascii=False, default=str)
+    """Return indented JSON as HTML, with reasons in the reader's words."""
+    text = json.dumps(with_words(value, reason_words), indent=2, ensure_ascii=False, default=str)
     return format_html('<pre class="fd-json">{}</pre>', text)

@@ -4,7 +4,6 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.text import Truncator
-from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -16,6 +15,7 @@ from facho.apps.execution_coordinator.models import (
     OltConfiguration,
     StorageSample,
 )
+from facho.apps.localized_times import date_and_time
 from facho.core.changes import decode_state
 from facho.core.steps import COORDINATOR, SCHEDULER
 from facho.engine.commands.acknowledgements import confirm_removal
@@ -30,7 +30,7 @@ from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import choice_filter, recent_filter, word_filter
 from facho.web.admin.row_links import olt_link
 from facho.web.words.colours import LEVEL_COLOURS
-from facho.web.words.events import EVENTS
+from facho.web.words.events import EVENTS, log_message
 
 GLOBAL = "GLOBAL"
 _LOOPS = {
@@ -66,16 +66,12 @@ class CoordinatorLogAdmin(OltRowsAdmin[CoordinatorLog]):
     )
     search_fields = ("message",)
     actions = (export_csv,)
-    readonly_fields = ("time", "where", "event", "readable_details")
-    fields = (("time", "level"), ("where", "event"), "message", "readable_details")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CoordinatorLog]:
-        return super().get_queryset(request).defer("details")
+    readonly_fields = ("time", "where", "event", "whole_message", "readable_details")
+    fields = (("time", "level"), ("where", "event"), "whole_message", "readable_details")
 
     @display(description=_("time"), ordering="timestamp")
     def time(self, log: CoordinatorLog) -> str:
-        """Show the time as in the log file."""
-        return f"{localtime(log.timestamp):%Y-%m-%d %H:%M:%S}"
+        return date_and_time(log.timestamp)
 
     @display(description=_("level"), ordering="level", label=LEVEL_COLOURS)
     def level_badge(self, log: CoordinatorLog) -> tuple[str, str]:
@@ -89,7 +85,11 @@ class CoordinatorLogAdmin(OltRowsAdmin[CoordinatorLog]):
 
     @display(description=_("message"))
     def short_message(self, log: CoordinatorLog) -> str:
-        return Truncator(log.message).chars(160)
+        return Truncator(log_message(log)).chars(160)
+
+    @display(description=_("message"))
+    def whole_message(self, log: CoordinatorLog) -> str:
+        return log_message(log)
 
     @display(description=_("details"))
     def readable_details(self, log: CoordinatorLog) -> str:

@@ -20,6 +20,7 @@ from facho.engine.commands.credentials import (
 )
 from facho.engine.commands.errors import CommandError
 from facho.snmp.usm import Auth, Priv
+from facho.web.admin.job_forms import SecondsField
 
 # The field of CredentialFields that each field of the form gives.
 _COMMAND_FIELDS: Final = {
@@ -84,6 +85,9 @@ class OltForm(_Form):
     priv_protocol = _protocol_field(_("privacy protocol"), Priv)
     priv_password = _secret_field(_("privacy password"))
     context = _secret_field(_("SNMPv3 context"))
+    shortest_interval_s = SecondsField(
+        label=capfirst(_("shortest interval")), required=False, help_text=_("for example 2 min")
+    )
 
     class Meta:
         model = Olt

@@ -10,7 +10,6 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
@@ -19,8 +18,9 @@ from unfold.widgets import (
 )
 
 from facho.apps.hosts.models import Brand, Olt
+from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobTarget, SnmpJob, SnmpJobHost, SnmpJobOid
-from facho.core.interval import LONGEST, BadInterval, format_interval, parse_interval
+from facho.core.interval import BadInterval, interval_words, parse_interval
 from facho.vendors import GENERIC
 from facho.web.words.fact_choices import pick_facts
 
@@ -44,14 +44,26 @@ class IntervalField(forms.CharField):
             return None
         try:
             return parse_interval(text)
-        except BadInterval:
-            said = {"text": text, "longest": format_interval(LONGEST)}
-            raise forms.ValidationError(gettext(_BAD_INTERVAL) % said) from None
+        except BadInterval as error:
+            raise forms.ValidationError(reason_words(error.reason)) from None
 
 
-_BAD_INTERVAL: Any = _(
-    "“%(text)s” is not an interval from 1s to %(longest)s: use a whole number and s, m, h or d, such as 5m"
-)
+class SecondsField(IntervalField):
+    """An interval that is stored in seconds; a mere number is seconds too."""
+
+    def clean(self, value: Any) -> int | None:
+        text = str(value or "").strip()
+        interval = super().clean(f"{text} s" if text.isdecimal() else text)
+        return None if interval is None else int(interval.total_seconds())
+
+    def prepare_value(self, value: Any) -> Any:
+        return interval_words(timedelta(seconds=value)) if isinstance(value, int) else value
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        try:
+            return bool(self.clean(data) != initial)
+        except forms.ValidationError:
+            return True
 
 
 class NumberField(forms.IntegerField):
@@ -85,7 +97,7 @@ class FactsField(forms.Field):
 
 
 class JobForm(_JobForm):
-    interval = IntervalField(label=capfirst(_("interval")), help_text=_("30s, 5m, 1h or 1d"))
+    interval = IntervalField(label=capfirst(_("interval")), help_text=_("for example 15 min, 1 h or 1 d"))
     facts = FactsField(
         label=capfirst(_("facts")), required=False, help_text=_("a set has all that each family has of it")
     )
@@ -113,7 +125,7 @@ class JobForm(_JobForm):
     )
     max_attempts = NumberField(1, 32_767, label=capfirst(_("attempts")), required=False)
     retry_delay = IntervalField(
-        label=capfirst(_("delay between attempts")), required=False, help_text=_("for example 2m")
+        label=capfirst(_("delay between attempts")), required=False, help_text=_("for example 2 min")
     )
     task_type = forms.CharField(
         label=capfirst(_("task type")),
@@ -152,13 +164,13 @@ def _sites(own: str) -> list[tuple[str, str]]:
 
 def _initial_values(job: SnmpJob) -> dict[str, Any]:
     return {
-        "interval": format_interval(job.interval),
+        "interval": interval_words(job.interval),
         "facts": job.facts,
         "target": job.target,
         "site": job.target_site,
         "priority": job.priority,
         "max_attempts": job.max_attempts,
-        "retry_delay": format_interval(timedelta(seconds=job.retry_delay_s)),
+        "retry_delay": interval_words(timedelta(seconds=job.retry_delay_s)),
         "task_type": job.task_type,
     }
 
@@ -174,7 +186,7 @@ class NodeForm(_NodeForm):
         node = kwargs.get("instance")
         written = {}
         if node is not None and node.interval_s:
-            written["interval"] = format_interval(timedelta(seconds=node.interval_s))
+            written["interval"] = interval_words(timedelta(seconds=node.interval_s))
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
         _disable_fields(self, "olt", "job")
 

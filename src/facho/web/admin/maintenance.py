@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
@@ -10,19 +10,18 @@ from django.db.models import Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
-from django.utils.timezone import localtime
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from facho.apps.db.database import database_now
+from facho.apps.localized_times import date, date_and_minute, minute_clock
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.maintenance import WEEKDAYS, Preset, Span, now_and_next, preset_span
 from facho.engine.commands import maintenance
 from facho.engine.commands.errors import CommandError
@@ -85,7 +84,7 @@ class WindowForm(_WindowForm):
     duration = IntervalField(
         label=capfirst(_("duration")),
         required=False,
-        help_text=_("for example 2h"),
+        help_text=_("for example 2 h or 90 min"),
     )
 
     class Meta:
@@ -100,7 +99,7 @@ class WindowForm(_WindowForm):
             written = {
                 "repeats": "weekly",
                 "weekdays": window.weekdays.split(","),
-                "duration": format_interval(lasts),
+                "duration": interval_words(lasts),
             }
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
 
@@ -195,7 +194,7 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
         if window.starts_at is not None and window.ends_at is not None:
             return _format_span((window.starts_at, window.ends_at))
         days = ", ".join(str(_DAYS[day]) for day in window.weekdays.split(","))
-        lasts = format_interval(timedelta(seconds=window.duration_s or 0))
+        lasts = interval_words(timedelta(seconds=window.duration_s or 0))
         said = {"days": days, "start": f"{window.start_time:%H:%M}", "lasts": lasts}
         return gettext("%(days)s at %(start)s, for %(lasts)s") % said
 
@@ -206,7 +205,7 @@ class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[
     def state(self, window: MaintenanceWindow) -> tuple[str, Any]:
         lasting, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
         if not window.enabled:
-            return "off", _("disabled")
+            return "off", pgettext("window", "disabled")
         if lasting:
             return "now", _("now")
         return ("next", _("upcoming")) if coming else ("over", _("ended"))
@@ -264,13 +263,9 @@ def _shown_field(field: str, given: Mapping[str, Any]) -> str:
 
 
 def _format_span(span: Span) -> str:
-    start, end = (localtime(each) for each in span)
-    until = f"{end:%H:%M}" if start.date() == end.date() else _format_minute(end)
-    return gettext("%(since)s to %(until)s") % {"since": _format_minute(start), "until": until}
-
-
-def _format_minute(at: datetime) -> str:
-    return f"{date_format(at, 'SHORT_DATE_FORMAT')} {at:%H:%M}"
+    start, end = span
+    until = minute_clock(end) if date(start) == date(end) else date_and_minute(end)
+    return gettext("%(since)s to %(until)s") % {"since": date_and_minute(start), "until": until}
 
 
 def _end_window(name: str) -> str:

@@ -19,7 +19,7 @@ from unfold.widgets import (
 
 from facho.apps.notifications.models import NotificationChannel, NotificationKindChoices, NotificationRule
 from facho.core.channel_services import FIELDS, Service, service_of
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.notifications import RULE_KINDS
 from facho.engine.commands.channel_addresses import compose_address
 from facho.engine.commands.errors import CommandError
@@ -158,7 +158,7 @@ class RuleForm(_RuleForm):
         label=capfirst(_("no repeat within")),
         required=False,
         initial="30m",
-        help_text=_("for example 30m; empty: repeat at once"),
+        help_text=_("for example 30 min; empty: repeat at once"),
     )
 
     class Meta:
@@ -181,5 +181,5 @@ def _initial_values(rule: NotificationRule) -> dict[str, Any]:
     seconds = rule.no_repeat_s
     return {
         "notices": rule.notices,
-        "no_repeat": format_interval(timedelta(seconds=seconds)) if seconds else "",
+        "no_repeat": interval_words(timedelta(seconds=seconds)) if seconds else "",
     }

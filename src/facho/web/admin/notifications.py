@@ -27,9 +27,11 @@ from facho.apps.notifications.models import (
     NotificationNotice,
     NotificationRule,
 )
+from facho.apps.reason_words import reason_words
 from facho.config import current
 from facho.core.channel_services import Service, service_of
 from facho.core.interval import format_interval
+from facho.core.reasons import known_reason
 from facho.engine.commands import notifications as commands
 from facho.engine.commands.errors import CommandError
 from facho.engine.events import outgoing_messages
@@ -289,6 +291,7 @@ class NotificationDeliveryAdmin(OltRowsAdmin[NotificationDelivery]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name", "about", "message")
+    readonly_fields = ("problem",)
     fields = (
         ("status", "attempts"),
         "why_not",
@@ -296,7 +299,7 @@ class NotificationDeliveryAdmin(OltRowsAdmin[NotificationDelivery]):
         ("notice", "severity"),
         ("olt", "about"),
         "message",
-        "error",
+        "problem",
         ("created_at", "first_try_at"),
         ("next_try_at", "sent_at"),
     )
@@ -306,3 +309,7 @@ class NotificationDeliveryAdmin(OltRowsAdmin[NotificationDelivery]):
 
     status_badge = choice_badge("status", _("status"), _STATUS_COLOURS)
     severity_badge = choice_badge("severity", _("severity"), SEVERITY_COLOURS)
+
+    @display(description=_("error"))
+    def problem(self, delivery: NotificationDelivery) -> str:
+        return reason_words(known_reason(delivery.error))

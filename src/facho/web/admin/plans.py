@@ -37,7 +37,7 @@ PLAN_COLOURS = {
 
 _FITS_FILTER = choice_filter(
     "fits",
-    _("does not fit"),
+    _("load"),
     {"no": (_("more work than fits in an hour"), lambda rows: rows.filter(infeasible__isnull=False))},
 )
 

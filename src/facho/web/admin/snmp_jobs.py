@@ -143,7 +143,7 @@ class SnmpJobAdmin(PreviewedAdmin[SnmpJob]):
     def delete_model(self, request: HttpRequest, obj: SnmpJob) -> None:  # noqa: ARG002
         jobs.remove_job(obj.name, database_now())
 
-    @display(description=_("schedule"), ordering="interval_s")
+    @display(description=_("interval"), ordering="interval_s")
     def schedule(self, job: SnmpJob) -> str:
         every = {"every": about(job.interval)}
         due: datetime | None = job.next_  # type: ignore[attr-defined]  # annotated above

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from typing import Any, ClassVar, TypeVar
 
@@ -16,7 +16,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.viewsets import GenericViewSet
 
-from facho.core.reasons import in_english
+from facho.apps.reason_words import reason_words
+from facho.core.reasons import Reason, with_words
 from facho.engine.coordinate.changes import ReplanResult
 
 M = TypeVar("M", bound=Model)
@@ -81,8 +82,26 @@ class OltRowSerializer(serializers.ModelSerializer[M]):
     olt_name = serializers.CharField(read_only=True)
 
 
-class EnglishReasons(serializers.BaseSerializer[Any]):
-    """A serializer of rows with reasons in their JSON: the API has them in English, as it has all of them."""
+def reason_writer(request: HttpRequest | Request | None) -> Callable[[Reason], str]:
+    """Return what puts reasons into words: in the language that is asked for, for a reader.
+
+    A program that asks for no language gets English, whatever the operator's language is.
+    """
+    return reason_words if request is not None and "Accept-Language" in request.headers else str
+
+
+class ReasonText(serializers.CharField):
+    """A column with a reason."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs, read_only=True)
+
+    def to_representation(self, value: Any) -> str:
+        return reason_writer(self.context.get("request"))(value)
+
+
+class ReasonsInWords(serializers.BaseSerializer[Any]):
+    """A serializer of rows with reasons in their JSON."""
 
     def to_representation(self, instance: Any) -> Any:
-        return in_english(super().to_representation(instance))
+        return with_words(super().to_representation(instance), reason_writer(self.context.get("request")))

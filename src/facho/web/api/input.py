@@ -17,6 +17,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
+from facho.apps.reason_words import reason_words
 from facho.core.interval import BadInterval, format_interval, parse_interval
 from facho.engine.commands.errors import CommandError
 from facho.web.api.json_parser import MOST_ITEMS
@@ -44,15 +45,15 @@ def _errors_by_field(detail: Any) -> dict[str, Any]:
     return detail if isinstance(detail, dict) else {"non_field_errors": detail}
 
 
-@extend_schema_field({"type": "string", "pattern": "^[0-9]+[smhd]$", "example": "5m"})
+@extend_schema_field({"type": "string", "example": "15 min"})
 class Interval(serializers.Field[Any, Any, str, Any]):
-    """An interval as text: `30s`, `5m`, `1h`. Shown, it is made from seconds."""
+    """An interval as text: `30s`, `5m`, `1h` or `15 min`. Shown, it is made from seconds."""
 
     def to_internal_value(self, data: Any) -> timedelta:
         try:
             return parse_interval(data if isinstance(data, str) else repr(data))
         except BadInterval as error:
-            raise ValidationError(str(error)) from None
+            raise ValidationError(reason_words(error.reason)) from None
 
     def to_representation(self, value: Any) -> str:
         return format_interval(timedelta(seconds=value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from json import JSONDecodeError
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -30,8 +31,17 @@ class LimitedJson(JSONParser):
             given = super().parse(io.BytesIO(body), media_type, parser_context)
         except RecursionError:
             raise _nested_too_deeply() from None
+        except ParseError as error:
+            raise _not_json(error.__context__) from None
         _refuse_long_or_deep(given)
         return given
+
+
+def _not_json(problem: BaseException | None) -> ParseError:
+    if isinstance(problem, JSONDecodeError):
+        place = {"line": problem.lineno, "column": problem.colno}
+        return ParseError(_("this is not JSON: see line %(line)d, column %(column)d") % place)
+    return ParseError(_("this is not JSON"))
 
 
 def _nested_too_deeply() -> ParseError:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+from django.utils.formats import date_format
+
 from facho.apps import localized_numbers
 
 # Lines are drawn in a square of this size; its columns are the finest that can be seen.
@@ -161,9 +163,9 @@ def time_axis(period: Period, wanted: int = 5) -> list[Tick]:
     """Return ticks at full hours or days of the reader's clock."""
     length = period.end - period.start
     step = next((step for step in _TIME_STEPS if step * wanted >= length), _TIME_STEPS[-1])
-    words = "%H:%M" if length <= timedelta(days=2) else "%d/%m"
+    words = "TIME_FORMAT" if length <= timedelta(days=2) else "MONTH_DAY_FORMAT"
     return [
-        Tick(period.span.percent(at.timestamp() * 1000), f"{at:{words}}")
+        Tick(period.span.percent(at.timestamp() * 1000), date_format(at, words))
         for at in _multiples(period, step)
         if period.start <= at <= period.end
     ]

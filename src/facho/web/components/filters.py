@@ -11,12 +11,11 @@ from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.timezone import localtime
 from django.utils.translation import ngettext, pgettext
 
-from facho.apps import localized_numbers
+from facho.apps import localized_numbers, localized_times
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of, is_weak
@@ -26,7 +25,7 @@ from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.core.quota import Hour
 from facho.core.reason_texts import TABLE_NOT_PRESENT
 from facho.core.reasons import Reason, from_json, missing_tables, without_code
@@ -78,9 +77,8 @@ def moment(at: datetime | None, now: datetime) -> str:
     """Return the time of day, with the date when it is not today's."""
     if at is None:
         return ""
-    there, here = localtime(at), localtime(now)
-    clock = f"{there:%H:%M:%S}"
-    return clock if there.date() == here.date() else f"{date_format(there, 'j M')} {clock}"
+    is_today = localtime(at).date() == localtime(now).date()
+    return localized_times.clock(at) if is_today else localized_times.date_and_time(at)
 
 
 @register.filter
@@ -93,7 +91,7 @@ def hour(period: Hour) -> str:
     return hour_in_words(period.start, period.end)
 
 
-register.filter("interval", format_interval)
+register.filter("interval", interval_words)
 
 
 # OLTs, boards, ports and ONUs.

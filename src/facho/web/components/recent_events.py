@@ -14,13 +14,14 @@ from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaViolation
 from facho.core.event_groups import EventGroup, EventKey, group_events
 from facho.core.event_types import EventType, Level
-from facho.web.words.events import onu_event_details
+from facho.web.words.events import log_message, onu_event_details
 
 # So many events of ONUs are read at most; a group that reaches beyond them is shown with a plus.
 _READ_MOST: Final = 500
 # So many ONUs of a group are named.
 _NAMED_MOST: Final = 64
 _LEVELS: Final = {EventKind.OFFLINE: Level.WARNING, EventKind.ABSENT: Level.WARNING}
+_LOG_COLUMNS: Final = ("timestamp", "level", "event_type", "message", "details", "olt_id", "olt__name")
 # The violation that an event is about: it is stored and logged with the same time.
 _VIOLATION: Final = Case(
     When(
@@ -63,11 +64,15 @@ def recent_events(limit: int, olt_id: int | None = None) -> list[RecentEvent]:
 
 def _coordinator_events(limit: int, about: Mapping[str, int]) -> Sequence[RecentEvent]:
     rows = CoordinatorLog.objects.filter(**about).order_by("-timestamp", "-id")
-    columns = ("timestamp", "level", "event_type", "olt_id", "olt__name", "message", _VIOLATION)
-    return [
-        RecentEvent(at, level, event, olt_id, olt or "", message, violation_id=violation)
-        for at, level, event, olt_id, olt, message, violation in rows.values_list(*columns)[:limit]
-    ]
+    found = rows.select_related("olt").only(*_LOG_COLUMNS).annotate(violation=_VIOLATION)[:limit]
+    return [_coordinator_row(log, log.violation) for log in found]
+
+
+def _coordinator_row(log: CoordinatorLog, violation_id: int | None) -> RecentEvent:
+    olt = "" if log.olt is None else log.olt.name
+    return RecentEvent(
+        log.timestamp, log.level, log.event_type, log.olt_id, olt, log_message(log), violation_id=violation_id
+    )
 
 
 def _onu_events(limit: int, about: Mapping[str, int]) -> Sequence[RecentEvent]:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from facho.apps.hosts.models import SnmpVersion
-from facho.core.interval import format_interval, parse_interval
+from facho.core.interval import interval_words, parse_interval
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.engine.commands.olts import NewOlt
@@ -132,7 +132,7 @@ def _interval_field(usual: Usual) -> str:
 
 def _default_interval(usual: Usual) -> str:
     interval = usual.job.interval
-    return format_interval(parse_interval(interval) if isinstance(interval, str) else interval)
+    return interval_words(parse_interval(interval) if isinstance(interval, str) else interval)
 
 
 def _style_inputs(form: forms.Form) -> None:

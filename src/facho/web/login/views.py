@@ -13,13 +13,13 @@ from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from facho.apps.db.database import database_now
+from facho.apps.localized_times import minute_clock
 from facho.config import current
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password
@@ -77,7 +77,7 @@ class LoginForm(AuthenticationForm):
             found = super().clean()
         except login_limits.TooMany as refused:
             self.too_many = True
-            values = {"time": f"{localtime(refused.until + _A_MINUTE):%H:%M}"}
+            values = {"time": minute_clock(refused.until + _A_MINUTE)}
             raise ValidationError(_("Too many attempts failed. Try again at %(time)s.") % values) from None
         except ValidationError:
             login_limits.failed(address)

@@ -21,7 +21,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 from facho.engine.commands import acknowledgements
 from facho.engine.commands.connection_test import Silence, check_connection
 from facho.engine.commands.errors import CommandError
@@ -70,7 +70,7 @@ def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa
     node = _node(olt_id, node_id)
     enable_nodes([node.pk], database_now())
     interval = timedelta(seconds=node.interval_s or node.job.interval_s)
-    values = {"job": node.job.name, "interval": format_interval(interval)}
+    values = {"job": node.job.name, "interval": interval_words(interval)}
     return gettext("%(job)s is enabled and runs in %(interval)s.") % values
 
 
@@ -159,7 +159,7 @@ def shift_node(request: HttpRequest, olt_id: int) -> str:
     now = database_now()
     shift = suggest_shift(olt_id, now, current())
     shown = (request.POST.get("node"), request.POST.get("by"))
-    if shift is None or shown != (str(shift.node_id), format_interval(shift.by)):
+    if shift is None or shown != (str(shift.node_id), interval_words(shift.by)):
         raise CommandError("node", gettext("This proposal is out of date: see the new one."))
     shift_grid(shift.node_id, shift.by, now)
     return gettext("%(job)s runs %(by)s later from now on.") % {"job": shift.job, "by": shown[1]}

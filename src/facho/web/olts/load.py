@@ -11,6 +11,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import ngettext
 
 from facho.apps.executions.models import Execution
+from facho.apps.localized_times import minute_clock
 from facho.web.components.charts import Bar
 
 HOURS: Final = 24
@@ -92,7 +93,7 @@ def _bars(hours: Sequence[HourLoad], values: Sequence[float]) -> list[Bar]:
             count=value,
             label=_label(hour),
             weak=hour.timeouts > 0,
-            edge="" if number % _LABEL_EVERY else f"{localtime(hour.start):%H:%M}",
+            edge="" if number % _LABEL_EVERY else minute_clock(hour.start),
         )
         for number, (hour, value) in enumerate(zip(hours, values, strict=True))
     ]
@@ -100,7 +101,7 @@ def _bars(hours: Sequence[HourLoad], values: Sequence[float]) -> list[Bar]:
 
 def _label(hour: HourLoad) -> str:
     """`10:00 (3 timeouts)`."""
-    clock = f"{localtime(hour.start):%H:%M}"
+    clock = minute_clock(hour.start)
     if not hour.timeouts:
         return clock
     lost = ngettext("%(number)s timeout", "%(number)s timeouts", hour.timeouts)

@@ -9,7 +9,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.discovery.models import EventKind, OnuEvent
+from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.core.event_types import EventType
+from facho.engine.events.sentences import reader_sentence
 from facho.web.words.states import cause_name
 
 if TYPE_CHECKING:
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
 
 EVENTS: Final[Mapping[str, Text]] = {
-    EventType.TASK_ADDED: _("task added"),
-    EventType.TASK_REMOVED: _("task removed"),
-    EventType.TASK_INTERVAL_CHANGED: _("task interval changed"),
+    EventType.TASK_ADDED: _("job added"),
+    EventType.TASK_REMOVED: _("job removed"),
+    EventType.TASK_INTERVAL_CHANGED: _("job interval changed"),
     EventType.OLT_ENABLED: _("OLT enabled"),
     EventType.OLT_DISABLED: _("OLT disabled"),
     EventType.CONFIG_CHANGED: _("configuration changed"),
@@ -57,6 +59,12 @@ HEALTH_PROBLEMS: Final[Mapping[str, Text]] = {
         "check the clock, then run facho retention show."
     ),
 }
+
+
+def log_message(log: CoordinatorLog) -> str:
+    """Return what an entry of the coordinator log says, in the reader's language and time zone."""
+    olt = None if log.olt is None else (log.olt.id, log.olt.name)
+    return reader_sentence(log.event_type, log.details, log.timestamp, olt, log.message)
 
 
 def describe_onu_event(event: OnuEvent) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +12,7 @@ from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import QueuedExecution, WaitCause
 from facho.apps.localized_numbers import duration
+from facho.apps.localized_times import clock
 from facho.core.delay import Why
 from facho.web.components.timeline import Lane, TimelineRun
 
@@ -49,7 +49,7 @@ FIGURES: Final[Mapping[str, Text | str]] = {
 def wait_reason(queued: QueuedExecution) -> str:
     """Return why an execution has not started."""
     if queued.reason is WaitCause.RETRY:
-        return gettext("retry at %(time)s") % {"time": f"{localtime(queued.since):%H:%M:%S}"}
+        return gettext("retry at %(time)s") % {"time": clock(queued.since)}
     if queued.because_of:
         return _WAIT_REASONS[queued.reason] % {"job": queued.because_of}
     return str(_WAIT_REASONS_WITHOUT_JOB.get(queued.reason) or _WAIT_REASONS[queued.reason])
@@ -72,7 +72,7 @@ _WAIT_REASONS_WITHOUT_JOB: Final[Mapping[WaitCause, Text]] = {
 def describe_run(run: TimelineRun) -> str:
     """Return `Optics, success, 10:05:00, 3.2 s; 12 s late: OLT busy with discovery`."""
     outcome = gettext("planned") if run.execution_id is None else str(State(run.outcome).label)
-    texts = [run.job or gettext("by hand"), outcome, f"{localtime(run.start):%H:%M:%S}"]
+    texts = [run.job or gettext("by hand"), outcome, clock(run.start)]
     if run.length is not None:
         texts.append(duration(run.length))
     text = ", ".join(texts)

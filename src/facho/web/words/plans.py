@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from facho.core.feasibility import Shift
-from facho.core.interval import format_interval
+from facho.core.interval import interval_words
 
 
 def describe_slower_job(infeasible: Mapping[str, Any] | None) -> str:
@@ -18,15 +18,15 @@ def describe_slower_job(infeasible: Mapping[str, Any] | None) -> str:
         return ""
     change = infeasible["change"]
     if not change:
-        return gettext("More than one task has to run less often.")
+        return gettext("More than one job has to run less often.")
     return gettext("It would fit with %(job)s every %(after)s instead of every %(before)s.") % {
         "job": change["job"],
-        "before": format_interval(timedelta(seconds=change["before_s"])),
-        "after": format_interval(timedelta(seconds=change["after_s"])),
+        "before": interval_words(timedelta(seconds=change["before_s"])),
+        "after": interval_words(timedelta(seconds=change["after_s"])),
     }
 
 
 def describe_shift(shift: Shift) -> str:
     minutes = round(shift.saves.total_seconds() / 60)
-    values = {"job": shift.job, "by": format_interval(shift.by), "minutes": minutes}
+    values = {"job": shift.job, "by": interval_words(shift.by), "minutes": minutes}
     return gettext("Shift %(job)s by %(by)s: %(minutes)d min less waiting per day.") % values

@@ -1,10 +1,20 @@
-"""Texts of unfold, which has no Spanish, and of Django, whose Spanish is that of Spain, to be translated."""
+"""Texts of others to be translated: unfold has no Spanish, and that of Django is the one of Spain."""
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, ngettext_lazy
 
 WORDS = (
+    gettext_noop("Date"),
+    gettext_noop("Date from"),
+    gettext_noop("Date to"),
+    gettext_noop("A valid biginteger is required."),
+    gettext_noop("%(name)s with ID “%(key)s” doesn’t exist. Perhaps it was deleted?"),  # noqa: RUF001
+    ngettext_lazy(
+        "\n                Found %(counter)s result in %(time)s seconds\n            ",
+        "\n                Found %(counter)s results in %(time)s seconds\n            ",
+        0,
+    ),
     gettext_noop("Select record"),
     gettext_noop("Select action"),
     gettext_noop("Select action to run"),

@@ -69,7 +69,7 @@ def test_what_was_given_counts() -> None:
         ({"brand": "hauwei"}, "brand", "unknown brand"),
         ({"kind": "gte"}, "kind", "'gte' is none of discovery, get"),
         ({"interval": "0"}, "interval", "'0' is not an interval"),
-        ({"interval": "0s"}, "interval", "at least 1s"),
+        ({"interval": "0s"}, "interval", "at least 1 s"),
         ({"interval": "5x"}, "interval", "'5x' is not an interval: write a whole number and s, m, h or d"),
         ({"interval": timedelta(0)}, "interval", "at least one"),
         ({"priority": 0}, "priority", "0 is not between 1 and 100"),
@@ -97,7 +97,7 @@ def test_what_was_given_counts() -> None:
         (
             {"olts": ["olt-1", "olt-slow"]},
             "interval",
-            "5m is too short for olt-slow: it allows 10m or longer",
+            "5 min is too short for olt-slow: it allows 10 min or longer",
         ),
     ],
 )
@@ -195,9 +195,9 @@ def test_an_interval_is_not_shorter_than_its_olts_allow() -> None:
     add_olts("olt-1", "olt-slow")
     Olt.objects.filter(name="olt-slow").update(shortest_interval_s=600)
     add_job("state", "olt-1", "olt-slow", interval="10m")
-    with refused("interval", "5m is too short for olt-slow"):
+    with refused("interval", "5 min is too short for olt-slow"):
         change_interval("state", "5m", NOW)
-    with refused("interval", "5m is too short for olt-slow"):
+    with refused("interval", "5 min is too short for olt-slow"):
         change_node_interval(node_of("state", "olt-slow").id, "5m", NOW)
     change_node_interval(node_of("state", "olt-1").id, "5m", NOW)
     # The slow one has its own interval now, so the job's may be shorter.

@@ -182,3 +182,13 @@ def test_it_takes_few_queries(django_assert_max_num_queries: object) -> None:
     profiles = {name: replace(profile, tables=profile.tables[1:]) for name, profile in builtin().items()}
     with django_assert_max_num_queries(10):  # type: ignore[operator]
         sync_profiles(profiles)
+
+
+@pytest.mark.django_db
+def test_a_title_of_an_earlier_version_is_replaced_and_that_of_a_person_stays() -> None:
+    sync_profiles(builtin())
+    Brand.objects.filter(name="huawei").update(title="Huawei MA5600T and MA5800")
+    Brand.objects.filter(name="zte").update(title="ZTE del norte")
+    sync_profiles(builtin())
+    titles = dict(Brand.objects.values_list("name", "title"))
+    assert (titles["huawei"], titles["zte"]) == ("Huawei MA5600T/MA5800", "ZTE del norte")

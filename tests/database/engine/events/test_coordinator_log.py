@@ -13,18 +13,21 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import DataError, OperationalError, transaction
-from django.utils import translation
+from django.utils import timezone, translation
 
 from facho import masking
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_minute
 from facho.config import Config
 from facho.core.event_types import EventType
 from facho.core.reasons import text_reason
 from facho.engine.events import log_rows, stream
 from facho.engine.events import types as events
 from facho.engine.events.coordinator_log import LogWriter
+from facho.engine.events.sentences import event_sentence
 from facho.engine.events.stream import publish
+from facho.web.words.events import log_message
 from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -44,17 +47,17 @@ REPORT = {
 SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     EventType.TASK_ADDED: (
         lambda olt: events.TaskAdded(olt_id=olt, job="optics", task_type="get_optics", interval_s=300),
-        "tarea optics agregada en north-1, cada 5m",
+        "tarea optics agregada en north-1, cada 5 min",
     ),
     EventType.TASK_REMOVED: (
         lambda olt: events.TaskRemoved(olt_id=olt, job="optics", task_type="get_optics", aborted=2),
-        "tarea optics retirada de north-1; ejecuciones abortadas: 2",
+        "tarea optics quitada de north-1; ejecuciones abortadas: 2",
     ),
     EventType.TASK_INTERVAL_CHANGED: (
         lambda olt: events.TaskIntervalChanged(
             olt_id=olt, job="optics", task_type="get_optics", before_s=300, after_s=90
         ),
-        "tarea optics en north-1: cada 90s en vez de cada 5m",
+        "tarea optics en north-1: cada 90 s en lugar de cada 5 min",
     ),
     EventType.OLT_ENABLED: (lambda olt: events.OltEnabled(olt_id=olt), "north-1 habilitada"),
     EventType.OLT_DISABLED: (
@@ -65,11 +68,11 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
         lambda olt: events.ConfigChanged(
             olt_id=olt, job="optics", changed={"priority": (40, 60), "oids": (("1.2", "1.3"), ())}
         ),
-        "cambió la configuración de la tarea optics en north-1: priority: 40 -> 60, oids: 1.2, 1.3 -> ",
+        "cambió la configuración de la tarea optics en north-1: prioridad: 40 → 60, OIDs: 1.2, 1.3 → ",
     ),
     EventType.PLAN_ADJUSTED: (
         lambda olt: events.PlanAdjusted(olt_id=olt, nodes=3),
-        "plan de north-1 ajustado; tareas: 3",
+        "plan de north-1 ajustado; nodos: 3",
     ),
     EventType.PLAN_INFEASIBLE: (
         lambda olt: events.PlanInfeasible(
@@ -79,7 +82,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
             change={"node": 1, "job": "optics", "before_s": 300, "after_s": 480},
         ),
         "más trabajo del que cabe en north-1: 72 minutos por hora, get_optics 12/24; "
-        "cabría con optics cada 8m en lugar de cada 5m",
+        "cabría con optics cada 8 min en lugar de cada 5 min",
     ),
     EventType.EMERGENCY_REPLAN: (
         lambda olt: events.OltFailing(olt_id=olt, failures=3),
@@ -142,15 +145,15 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
             since=NOW - timedelta(minutes=90),
             until=NOW,
         ),
-        "terminó la caída del puerto 0/1/7 de north-1 después de 90m; ONUs afectadas: 60",
+        "terminó la caída del puerto 0/1/7 de north-1 después de 90 min; ONUs afectadas: 60",
     ),
     EventType.ENGINE_WAS_STOPPED: (
         lambda olt: events.EngineWasStopped(since=NOW - 2 * HOUR, until=NOW),
-        "el motor estuvo detenido desde 2025-06-10 03:00, durante 2h",
+        "el motor estuvo detenido desde 2025-06-10 03:00, durante 2 h",
     ),
     EventType.CLOCK_CHANGED: (
         lambda olt: events.ClockChanged(seconds=-3601.5),
-        "el reloj se atrasó unos 1h",
+        "el reloj se atrasó unos 1 h",
     ),
     EventType.UNREADABLE_ROWS: (
         lambda olt: events.UnreadableRowsFound(olt_id=olt, table="gpon_onts", rows=2, example="9.9.1"),
@@ -228,6 +231,49 @@ def test_an_event_is_a_sentence_in_the_language_of_the_operator(
     (row,) = rows(own)
     assert (row.event_type, row.message, row.timestamp) == (event.value, sentence, NOW)
     assert [line.split(": ", 1)[1] for line in lines(config)] == [sentence]
+
+
+@pytest.mark.parametrize("event", SAID)
+def test_a_reader_of_another_language_has_the_sentence_in_it(event: EventType, own: LogWriter) -> None:
+    make_event, spanish = SAID[event]
+    publish(make_event(make_olt("north-1").id), NOW)
+    (row,) = rows(own)
+    with timezone.override(own.config.time_zone):
+        assert _read(row, "es") == re.sub(r"2025-06-10", "10/06/2025", spanish)
+        with translation.override("en"):
+            said = events_by_type(event, make_event(1))
+        assert _read(row, "en") == said
+        assert said != spanish
+
+
+def events_by_type(event: EventType, made: events.Event) -> str:
+    """Return the English sentence, made of the event itself and not of what was stored."""
+    olt = None if made.olt_id is None else "north-1"
+    return event_sentence(made, olt, date_and_minute)
+
+
+def _read(row: CoordinatorLog, language: str) -> str:
+    with translation.override(language):
+        return log_message(row)
+
+
+@pytest.mark.parametrize(
+    "details", [{}, {"job": 1}, {"since": 5, "until": None, "tasks": [], "period_start": "yesterday"}]
+)
+@pytest.mark.parametrize("event", EventType)
+def test_an_entry_of_another_version_is_read_as_it_is_stored(event: EventType, details: object) -> None:
+    at_least = CoordinatorLog(event_type=event.value, message="stored", details=details, timestamp=NOW)
+    assert _read(at_least, "en")
+    unknown = CoordinatorLog(event_type="OF_TOMORROW", message="stored", details=details, timestamp=NOW)
+    assert _read(unknown, "en") == "stored"
+
+
+def test_an_entry_of_a_removed_olt_keeps_its_name(own: LogWriter) -> None:
+    publish(events.OltDisabled(olt_id=make_olt("gone").id, aborted=0), NOW)
+    (row,) = rows(own)
+    Olt.objects.all().delete()
+    row.refresh_from_db()
+    assert _read(row, "en") == "gone deshabilitada; ejecuciones abortadas: 0"
 
 
 def test_a_line_has_the_time_of_the_operator_the_level_and_who_decided_it(

@@ -71,8 +71,8 @@ def test_a_clock_that_was_set(logged: Logged) -> None:
         ("CLOCK_CHANGED", None, {"seconds": -7140.0}),
     ]
     assert [row.message for row in logged()] == [
-        "el reloj se adelantó unos 1h",
-        "el reloj se atrasó unos 119m",
+        "el reloj se adelantó unos 1 h",
+        "el reloj se atrasó unos 119 min",
     ]
 
 

@@ -55,7 +55,8 @@ def test_a_line_says_state_olt_job_duration_delay_and_why(logs: Path) -> None:
     log_ended_executions([execution.id])
     assert lines(logs / "get.log") == [
         "2025-06-10 10:00:30 [INFO] executions.get: "
-        f"optics en north-1, ejecución {execution.id}: SUCCESS en 12.0s, retraso 10.0s (OLT ocupada all-onus)"
+        f"optics en north-1, ejecución {execution.id}: SUCCESS en 12,0 s, retraso 10,0 s "
+        "(OLT ocupada all-onus)"
     ]
     assert lines(logs / "discovery.log") == []
 
@@ -65,7 +66,7 @@ def test_a_discovery_that_failed_is_in_a_file_of_its_own_with_its_error(logs: Pa
     log_ended_executions([execution.id])
     (line,) = lines(logs / "discovery.log")
     assert "[ERROR] executions.discovery: all-onus en north-1" in line
-    assert line.endswith("FAILED en 12.0s, retraso 0.0s: no answer\\nat all")
+    assert line.endswith("FAILED en 12,0 s, retraso 0,0 s: no answer\\nat all")
 
 
 def test_one_by_hand_has_no_job(logs: Path) -> None:

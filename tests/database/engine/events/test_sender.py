@@ -46,7 +46,7 @@ def test_a_notice_becomes_a_message_in_the_channels_language() -> None:
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     assert sorted(receiver.titles) == ["olt-7 does not answer", "olt-7 no responde"]
-    assert "10 Jun 2025, 10:00" in next(each.body for each in receiver.taken if "does" in each.title)
+    assert "2025-06-10 10:00" in next(each.body for each in receiver.taken if "does" in each.title)
     assert {each.type for each in receiver.taken} == {MessageType.FAILURE}
     assert became() == [("OLT_DOWN", "SENT")] * 2
     row = NotificationDelivery.objects.first()

@@ -125,7 +125,7 @@ def test_both_messages_arrive_over_http_in_the_language_of_who_reads_them(people
     ]
     affected = PortOutage.objects.get().onus_affected
     assert f"{affected} de 64 ONUs fuera de línea." in Hook.taken[0]["message"]
-    assert "Duró 5 min, desde 10 Jun 2025, 10:05." in Hook.taken[1]["message"]
+    assert "Duró 5 min, desde 10/06/2025 10:05." in Hook.taken[1]["message"]
 
 
 def test_a_walk_that_breaks_off_tells_nothing_and_the_next_one_does(people: People, site: Site) -> None:

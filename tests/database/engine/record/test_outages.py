@@ -255,7 +255,7 @@ def test_it_is_in_the_coordinators_log(logged: Callable[[], list[CoordinatorLog]
     assert (begin.event_type, begin.level, begin.olt) == ("PORT_OUTAGE", "ERROR", port.olt)
     assert begin.message == "caída del puerto 0/1/7 de olt, corte de fibra: 20 de 20 ONUs fuera de línea"
     assert (end.event_type, end.level) == ("PORT_OUTAGE_ENDED", "INFO")
-    assert end.message == "terminó la caída del puerto 0/1/7 de olt después de 90m; ONUs afectadas: 20"
+    assert end.message == "terminó la caída del puerto 0/1/7 de olt después de 90 min; ONUs afectadas: 20"
 
 
 def test_they_are_listed_the_last_one_first(capsys: pytest.CaptureFixture[str]) -> None:

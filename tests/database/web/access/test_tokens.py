@@ -65,7 +65,7 @@ def test_what_makes_no_sense_is_refused_at_its_field() -> None:
         make(owner, "root", name="two")
     with refused("expires_at", "that is in the past"):
         make(owner, name="two", expires_at=NOW)
-    with refused("expires_at", "a token is valid for 365d at most"):
+    with refused("expires_at", "a token is valid for 365 d at most"):
         make(owner, name="two", expires_at=NOW + timedelta(days=366))
     owner.groups.clear()
     with refused("owner", "ana has no role"):

@@ -93,11 +93,21 @@ def test_a_new_job_is_made_with_its_olts_and_oids_and_they_are_spread(admin_clie
     assert (second - first).total_seconds() == 150
 
 
-@pytest.mark.parametrize("interval", ["5", "0s", "900d", "five minutes"])
-def test_an_interval_that_is_none_is_refused_at_its_field(admin_client: Client, interval: str) -> None:
+@pytest.mark.parametrize(
+    ("interval", "told"),
+    [
+        ("5", "no es un intervalo: escriba un número entero y s, min, h o d, por ejemplo 15 min"),
+        ("0s", "es demasiado corto: un intervalo debe ser de 1 s como mínimo"),
+        ("900d", "es demasiado largo: un intervalo puede ser de 366 d como máximo"),
+        ("five minutes", "no es un intervalo"),
+    ],
+)
+def test_an_interval_that_is_none_is_refused_at_its_field(
+    admin_client: Client, interval: str, told: str
+) -> None:
     answer = admin_client.post(ADD, form_of(interval=interval), headers={"accept-language": "es"})
     (sentence,) = errors_of(answer)["interval"]
-    assert sentence.startswith(f"«{interval}» no es un intervalo de 1s a 366d")
+    assert sentence.startswith(f"«{interval}» {told}")
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_weekly_one_is_planned_changed_and_removed(admin_client: Client) -> No
     window = MaintenanceWindow.objects.get()
     assert (window.weekdays, window.duration_s) == ("mon,sat", 5400)
     path = f"{LIST}{window.pk}/change/"
-    assert "90m" in admin_client.get(path, headers=HEADERS).content.decode()
+    assert "90 min" in admin_client.get(path, headers=HEADERS).content.decode()
     assert plan(admin_client, path, **{**weekly, "duration": "2h"}).status_code == 302
     window.refresh_from_db()
     assert window.duration_s == 7200

@@ -111,7 +111,7 @@ def test_a_rule_is_made_and_changed(admin_client: Client) -> None:
     assert (rule.silent_from, rule.silent_to) == (time(22), time(7))
     assert set(rule.channels.all()) == {noc, boss}
     path = f"{RULES}{rule.pk}/change/"
-    assert 'value="2h"' in admin_client.get(path).content.decode()
+    assert 'value="2 h"' in admin_client.get(path).content.decode()
     post(admin_client, path, name="day", channels=[noc.pk], min_severity="LOW", no_repeat="")
     rule = NotificationRule.objects.get()
     assert (rule.name, rule.notices, rule.olt, rule.no_repeat_s) == ("day", [], None, 0)

@@ -63,6 +63,19 @@ def test_a_new_olt_is_saved_with_its_community(admin_client: Client) -> None:
     assert stored().credentials == Credentials(community="my-community")
 
 
+@pytest.mark.parametrize(("written", "seconds"), [("15 min", 900), ("900", 900), ("1 h", 3600), ("", None)])
+def test_the_shortest_interval_is_written_in_words(
+    admin_client: Client, written: str, seconds: int | None
+) -> None:
+    given = form_of(community="my-community")
+    assert admin_client.post(ADD, {**given, "shortest_interval_s": written}).status_code == 302
+    assert stored().shortest_interval_s == seconds
+    refused = admin_client.post(change(stored()), {**given, "shortest_interval_s": "often"})
+    assert "shortest_interval_s" in errors_of(refused)
+    if seconds == 900:
+        assert 'value="15 min"' in admin_client.get(change(stored())).content.decode()
+
+
 def test_a_community_is_kept_when_its_field_is_left_empty(admin_client: Client) -> None:
     admin_client.post(ADD, form_of(community="my-community"))
     assert admin_client.post(change(stored()), form_of(site="Norte")).status_code == 302
@@ -212,7 +225,7 @@ def test_the_actions_enable_and_disable(admin_client: Client) -> None:
     given = {"action": "disable", "reason": "new board", **chosen}
     answer = admin_client.post(LIST, given, follow=True)
     assert set(Olt.objects.filter(enabled=False).values_list("disabled_reason", flat=True)) == {"new board"}
-    assert "2 deshabilitados." in answer.content.decode()
+    assert "Se deshabilitaron 2." in answer.content.decode()
     assert next_run("state", "Norte") is None
     admin_client.post(LIST, {"action": "enable", **chosen})
     assert node_of("state", "Norte").next_run_at is not None

@@ -49,7 +49,7 @@ def test_a_plan_tells_who_waits_for_whom_and_what_would_help(admin_client: Clien
     plan = ExecutionPlan.objects.get(status="ACTIVE")
     text = read(admin_client, f"{plan.pk}/change/")
     assert " s for state<" in text
-    assert "Shift state by 30s: 288 min less waiting per day." in text
+    assert "Shift state by 30 s: 288 min less waiting per day." in text
 
 
 def test_a_grid_is_moved_at_one_click(admin_client: Client) -> None:

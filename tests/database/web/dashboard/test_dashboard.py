@@ -167,7 +167,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
 
 def test_a_coordinator_without_a_step_is_told(viewer: Client, now: datetime) -> None:
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
-    assert "coordinator: none yet" in viewer.get(LIVE, headers={"accept-language": "en"}).content.decode()
+    assert "Coordinator: never active" in viewer.get(LIVE, headers={"accept-language": "en"}).content.decode()
 
 
 def a_tracker(olt: Olt, task_type: str, completed: int = 0, skipped: int = 0, pending: int = 0) -> None:
@@ -252,7 +252,7 @@ def test_the_onus_of_a_port_that_go_offline_together_are_one_event(viewer: Clien
     assert (single.onu, single.details, single.onus) == ("HWTCALONE", "0/1/3:1", [])
     for path in (OVERVIEW, f"/olts/{olt.id}/", f"/olts/{olt.id}/events/"):
         shown = viewer.get(path, headers={"accept-language": "es"}).content.decode()
-        assert "<summary>70 ONU en el puerto 0/1/3</summary>" in shown
+        assert "<summary>70 ONUs en el puerto 0/1/3</summary>" in shown
         assert "y 6 más" in shown
 
 

@@ -191,4 +191,4 @@ def test_it_is_drawn_with_words_for_who_cannot_see_it(client: Client) -> None:
     client.force_login(person(Role.VIEWER))
     path = "/coordinator/dashboard/timeline/"
     shown = client.get(path, headers={"accept-language": "es"}).content.decode()
-    assert "Centro: 0 con éxito, 1 fallidas" in shown
+    assert "Centro: 0 exitosas, 1 fallidas" in shown

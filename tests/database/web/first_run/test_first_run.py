@@ -212,7 +212,7 @@ def test_a_name_that_is_of_another_job_is_left_to_it() -> None:
 def test_what_cannot_be_is_said_of_the_job_that_it_is_about_and_none_is_made() -> None:
     add_olts("norte")
     Olt.objects.update(shortest_interval_s=600)
-    with refused("state", "it allows 10m or longer"):
+    with refused("state", "it allows 10 min or longer"):
         attach_usual_jobs("norte", {"discovery": "1h", "state": "1m"}, database_now())
 
 

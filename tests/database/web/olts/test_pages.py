@@ -444,9 +444,9 @@ def test_a_proposed_move_is_made_once_and_only_as_it_was_shown(
     client, path = visiting(Role.ADMINISTRATOR), f"/olts/{olt.id}/shift/"
     before = node_of("discovery", "centro").next_run_at
     assert before is not None
-    said(client, path, node=str(shift.node_id), by="3m")
+    said(client, path, node=str(shift.node_id), by="3 min")
     assert node_of("discovery", "centro").next_run_at == before
-    said(client, path, node=str(shift.node_id), by="2m")
+    said(client, path, node=str(shift.node_id), by="2 min")
     assert node_of("discovery", "centro").next_run_at == before + timedelta(minutes=2)
 
 

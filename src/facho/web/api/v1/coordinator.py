@@ -20,20 +20,29 @@ from facho.core.event_types import EventType, Level
 from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.upkeep.retention_holds import read_hold
 from facho.engine.upkeep.system_status import Condition, read_system_status
-from facho.web.api.base import EnglishReasons, ReadOnlyRows, no_content
+from facho.web.api.base import ReadOnlyRows, ReasonsInWords, no_content
 from facho.web.api.dataclass_schema import describe_dataclass
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+from facho.web.words.events import log_message
 
 
-class LogSerializer(EnglishReasons, serializers.ModelSerializer[CoordinatorLog]):
+class LogSerializer(ReasonsInWords, serializers.ModelSerializer[CoordinatorLog]):
     """`olt` is null for events that concern all OLTs."""
 
     olt_name = serializers.CharField(read_only=True, allow_null=True)
     details = serializers.DictField(read_only=True)
+    message = serializers.SerializerMethodField()
 
     class Meta:
         model = CoordinatorLog
         fields = ("id", "timestamp", "level", "event_type", "olt", "olt_name", "message", "details")
+
+    def get_message(self, log: CoordinatorLog) -> str:
+        """Return the line of the file, in the operator's language, unless a language is asked for."""
+        request = self.context.get("request")
+        return (
+            log.message if request is None or "Accept-Language" not in request.headers else log_message(log)
+        )
 
 
 class LogFilter(OfOlt):
@@ -45,7 +54,7 @@ class LogFilter(OfOlt):
 
 class Logs(ReadOnlyRows[CoordinatorLog]):
     about = "execution_coordinator.coordinatorlog"
-    queryset = CoordinatorLog.objects.annotate(olt_name=F("olt__name"))
+    queryset = CoordinatorLog.objects.select_related("olt").annotate(olt_name=F("olt__name"))
     serializer_class = LogSerializer
     filterset_class = LogFilter
     orderings: ClassVar = ("-timestamp",)

@@ -16,11 +16,13 @@ from facho.apps.db.database import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger
 from facho.core.delay import Why
 from facho.engine.commands import runs
-from facho.web.api.base import EnglishReasons, OltRowSerializer, ReadOnlyRows, no_content
+from facho.web.api.base import OltRowSerializer, ReadOnlyRows, ReasonsInWords, ReasonText, no_content
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 
 
 class AttemptSerializer(serializers.ModelSerializer[Attempt]):
+    error = ReasonText()
+
     class Meta:
         model = Attempt
         fields = ("number", "started_at", "ended_at", "error", "worker")
@@ -33,6 +35,7 @@ class ExecutionSerializer(OltRowSerializer[Execution]):
     duration_ms = serializers.SerializerMethodField()
     counts = serializers.DictField(child=serializers.IntegerField(), read_only=True)
     load = serializers.DictField(child=serializers.FloatField(), read_only=True)
+    error = ReasonText()
 
     class Meta:
         model = Execution
@@ -48,7 +51,7 @@ class ExecutionSerializer(OltRowSerializer[Execution]):
         return round((execution.ended_at - execution.started_at).total_seconds() * 1000)
 
 
-class WholeExecutionSerializer(EnglishReasons, ExecutionSerializer):
+class WholeExecutionSerializer(ReasonsInWords, ExecutionSerializer):
     """An execution with its parts, result and attempts."""
 
     parts = serializers.ListField(child=serializers.DictField(), read_only=True)
@@ -111,6 +114,7 @@ class Executions(ReadOnlyRows[Execution]):
 
 class SkippedSlotsSerializer(OltRowSerializer[SkippedSlots]):
     job_name = serializers.CharField(read_only=True)
+    detail = ReasonText()
 
     class Meta:
         model = SkippedSlots

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.history.selectors import Series
+from facho.apps.reason_words import reason_words
 from facho.core.downsampling import DownsampledSpan, downsample
 from facho.core.interval import BadInterval, parse_interval
 from facho.web.api.filters import refuse_unknown
@@ -31,8 +32,8 @@ class _Interval(serializers.CharField):
     def to_internal_value(self, data: Any) -> Any:
         try:
             return parse_interval(super().to_internal_value(data))
-        except BadInterval:
-            raise serializers.ValidationError(_("use a whole number and s, m, h or d, such as 5m")) from None
+        except BadInterval as error:
+            raise serializers.ValidationError(reason_words(error.reason)) from None
 
 
 class _Moment(serializers.DateTimeField):

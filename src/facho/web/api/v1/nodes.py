@@ -17,7 +17,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands import nodes, runs
 from facho.engine.commands.nodes import KEEP, NodeChanges
 from facho.engine.commands.what_if import Change
-from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, Rows, show_replanned
+from facho.web.api.base import ReadOnlyRows, ReasonText, ReplannedSerializer, Rows, show_replanned
 from facho.web.api.input import Given, Interval, read_input
 from facho.web.api.v1.what_if import PREVIEW, or_what_if, show_what_if, wants_preview
 
@@ -25,6 +25,7 @@ from facho.web.api.v1.what_if import PREVIEW, or_what_if, show_what_if, wants_pr
 class NodeSerializer(serializers.ModelSerializer[SnmpJobHost]):
     job_name = serializers.CharField(source="job.name", read_only=True)
     olt_name = serializers.CharField(source="olt.name", read_only=True)
+    suspended_reason = ReasonText()
 
     class Meta:
         model = SnmpJobHost

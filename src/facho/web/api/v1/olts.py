@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from django.db.models import Q, QuerySet
@@ -16,7 +17,9 @@ from facho.apps.db.database import database_now
 from facho.apps.hosts.health import Health, health_of, status_reason, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
+from facho.apps.reason_words import reason_words
 from facho.config import current
+from facho.core.reasons import Reason
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import olts
 from facho.engine.commands.connection_test import (
@@ -28,7 +31,7 @@ from facho.engine.commands.connection_test import (
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import count_rows_removed_with, remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS
-from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, show_replanned
+from facho.web.api.base import ReadOnlyRows, ReasonText, ReplannedSerializer, reason_writer, show_replanned
 from facho.web.api.input import Given, errors_at, read_input
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
 
@@ -40,6 +43,7 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
     brand_name = serializers.CharField(source="brand.name", read_only=True)
     model_name = serializers.CharField(source="model.name", read_only=True, default=None, allow_null=True)
     state = serializers.SerializerMethodField()
+    suspended_reason = ReasonText()
     state_reason = serializers.SerializerMethodField(
         help_text="why it is suspended, degraded or overloaded; empty in every other state"
     )
@@ -65,7 +69,8 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
         return _STATES.get(health, health.value)
 
     def get_state_reason(self, olt: Olt) -> str:
-        return str(status_reason(olt, health_of(olt, self.context["left_alone"])))
+        reason = status_reason(olt, health_of(olt, self.context["left_alone"]))
+        return reason_writer(self.context.get("request"))(reason)
 
 
 class ReasonGiven(Given):
@@ -182,25 +187,25 @@ class Olts(ReadOnlyRows[Olt]):
 
     @extend_schema(request=None, responses=TestedSerializer)
     @action(methods=["post"], detail=True)
-    def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+    def test(self, request: Request, **_: Any) -> Response:
         """Test the connection with the stored credentials. Takes until the OLT answers or the time-out."""
-        return Response(TestedSerializer(_test(self.get_object())).data)
+        return Response(TestedSerializer(_test(self.get_object(), reason_writer(request))).data)
 
 
 def _detect(new: olts.NewOlt) -> Identified:
     answer = check_new_connection(new)
     if isinstance(answer, Silence):
-        raise CommandError("address", str(answer.reason))
+        raise CommandError("address", reason_words(answer.reason))
     return answer
 
 
 _UNKNOWN: Final = dict.fromkeys(TestedSerializer().fields)
 
 
-def _test(olt: Olt) -> dict[str, Any]:
+def _test(olt: Olt, words: Callable[[Reason], str]) -> dict[str, Any]:
     answer = check_connection(olt)
     if isinstance(answer, Silence):
-        return {**_UNKNOWN, "answers": False, "reason": str(answer.reason)}
+        return {**_UNKNOWN, "answers": False, "reason": words(answer.reason)}
     brand, _model = detected_rows(answer)
     return {
         "answers": True,
@@ -208,7 +213,7 @@ def _test(olt: Olt) -> dict[str, Any]:
         "brand": brand and brand.pk,
         "brand_name": answer.detection.profile,
         "model_name": answer.detection.model or None,
-        "why": str(answer.detection.why),
+        "why": words(answer.detection.why),
         "sys_descr": answer.sys_descr,
         "sys_object_id": answer.sys_object_id,
         "uptime_s": None if answer.uptime_s is None else int(answer.uptime_s),

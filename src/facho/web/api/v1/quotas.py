@@ -20,13 +20,13 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.config import current
 from facho.engine.commands.acknowledgements import acknowledge_violation
-from facho.web.api.base import EnglishReasons, OltRowSerializer, ReadOnlyRows, no_content
+from facho.web.api.base import OltRowSerializer, ReadOnlyRows, ReasonsInWords, no_content
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.input import Given, errors_at, read_input
 from facho.web.components.quotas import at_risk
 
 
-class QuotaSerializer(EnglishReasons, OltRowSerializer[QuotaTracker]):
+class QuotaSerializer(ReasonsInWords, OltRowSerializer[QuotaTracker]):
     reasons = serializers.ListField(child=serializers.DictField(), read_only=True)
 
     class Meta:
@@ -60,7 +60,7 @@ class Quotas(ReadOnlyRows[QuotaTracker]):
     orderings: ClassVar = ("-period_start",)
 
 
-class ViolationSerializer(EnglishReasons, OltRowSerializer[QuotaViolation]):
+class ViolationSerializer(ReasonsInWords, OltRowSerializer[QuotaViolation]):
     """`report` has the required and completed runs of each task, and why runs are missing."""
 
     report = serializers.DictField(read_only=True)
