@@ -36,7 +36,7 @@ from facho.web.olts.overview import read_olt_overview
 from facho.web.olts.tabs import Tab, tab_url
 
 VIEW = ("view", "hosts.olt")
-_EVENTS_SHOWN: Final = 100
+_EVENTS_SHOWN: Final = 50
 
 
 @page_for(*VIEW)
