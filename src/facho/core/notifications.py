@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 from urllib.parse import quote
 
-from facho.core.severity import Severity, worst_severity
+from facho.core.severity import RANKS, Severity, worst_severity
 
 
 class NotificationKind(enum.StrEnum):
@@ -159,10 +159,7 @@ def matches(rule: Rule, event: NotifiedEvent) -> bool:
         return False
     if rule.site and rule.site != event.site:
         return False
-    return _RANKS[event.severity] >= _RANKS[rule.min_severity]
-
-
-_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
+    return RANKS[event.severity] >= RANKS[rule.min_severity]
 
 
 class HoldReason(enum.StrEnum):

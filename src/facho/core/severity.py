@@ -16,7 +16,8 @@ class Severity(enum.StrEnum):
     CRITICAL = "CRITICAL"
 
 
-_WORSE: Final = {each: place for place, each in enumerate(Severity)}
+# The order of severities, the least first.
+RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 def severity_of(required: int, completed: int, *, kept: float = MET_PERCENT) -> Severity | None:
@@ -34,4 +35,4 @@ def severity_of(required: int, completed: int, *, kept: float = MET_PERCENT) -> 
 
 
 def worst_severity(severities: Iterable[Severity | None]) -> Severity | None:
-    return max((each for each in severities if each is not None), key=_WORSE.__getitem__, default=None)
+    return max((each for each in severities if each is not None), key=RANKS.__getitem__, default=None)

@@ -10,6 +10,16 @@ WORDS = (
     gettext_noop("Date to"),
     gettext_noop("A valid biginteger is required."),
     gettext_noop("%(name)s with ID “%(key)s” doesn’t exist. Perhaps it was deleted?"),  # noqa: RUF001
+    # Those of Django have the article of a masculine noun.
+    gettext_noop("The {name} “{obj}” was added successfully."),
+    gettext_noop("The {name} “{obj}” was added successfully. You may edit it again below."),
+    gettext_noop("The {name} “{obj}” was added successfully. You may add another {name} below."),
+    gettext_noop("The {name} “{obj}” was changed successfully."),
+    gettext_noop("The {name} “{obj}” was changed successfully. You may edit it again below."),
+    gettext_noop("The {name} “{obj}” was changed successfully. You may add another {name} below."),
+    gettext_noop("The %(name)s “%(obj)s” was deleted successfully."),
+    gettext_noop("Successfully deleted %(count)d %(items)s."),
+    gettext_noop("Delete selected %(verbose_name_plural)s"),
     ngettext_lazy(
         "\n                Found %(counter)s result in %(time)s seconds\n            ",
         "\n                Found %(counter)s results in %(time)s seconds\n            ",
@@ -21,7 +31,6 @@ WORDS = (
     gettext_noop("Select value"),
     gettext_noop("Select all rows"),
     gettext_noop("Run"),
-    gettext_noop("Date"),
     gettext_noop("Filters"),
     gettext_noop("Apply Filters"),
     gettext_noop("Reset filters"),
