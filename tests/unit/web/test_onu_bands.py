@@ -41,3 +41,10 @@ def test_what_is_not_known_is_no_time_offline() -> None:
     )
     assert state_share(found, "online") == pytest.approx(75)
     assert state_share([], "online") is None
+
+
+def test_less_than_all_of_the_time_is_less_than_100_percent() -> None:
+    month = Period(NOON - timedelta(days=30), NOON, UTC)
+    short = [StateChange(ago(100), "offline"), StateChange(ago(99.99), "online")]
+    assert state_share(build_band(short, "online", ago(1000), month), "online") == pytest.approx(99.99)
+    assert state_share(build_band([], "online", ago(1000), month), "online") == pytest.approx(100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -94,8 +95,10 @@ def known_width(stretches: Sequence[Stretch]) -> float:
 
 
 def state_share(stretches: Sequence[Stretch], state: str) -> float | None:
-    """Return the percentage of the known time in a state."""
+    """Return the percentage of the known time in a state, rounded down: 100 % is all of it."""
     known = known_width(stretches)
     if not known:
         return None
-    return 100 * sum(each.width for each in stretches if each.state == state) / known
+    share = sum(each.width for each in stretches if each.state == state) / known
+    # A sum of all widths may be a little below the whole.
+    return math.floor(10_000 * share + 1e-6) / 100
