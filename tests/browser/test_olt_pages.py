@@ -12,7 +12,7 @@ PAGES = {
     "/olts/1/ports/": "GPON 0/1/5",
     "/olts/1/collection/": "gpon_optics.olt_rx_dbm",
     "/olts/1/load/": "H805GPFD",
-    "/olts/1/events/": "tarea Optics Huawei agregada en Centro-01, cada 5m",
+    "/olts/1/events/": "HWTC00000007",
     "/olts/4/": "10.0.0.4",
     "/olts/4/collection/": "10.0.0.4",
     "/olts/1/ports/4/?sort=power": "HWTC0000A00C",

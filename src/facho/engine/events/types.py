@@ -164,7 +164,8 @@ class ConfigChanged(OltEvent):
     def sentence_values(self) -> dict[str, Any]:
         changes = (
             f"{_setting_name(name)}: {_shorten(before)} → {_shorten(after)}"
-            for name, (before, after) in self.changed.items()
+            # By name: PostgreSQL keeps no order of the details.
+            for name, (before, after) in sorted(self.changed.items())
         )
         return {"what": ", ".join(changes)}
 

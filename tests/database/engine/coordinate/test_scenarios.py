@@ -51,7 +51,8 @@ def test_a_task_is_disabled_in_the_admin(day: Day, admin_client: Client, logged:
 
     node = node_of("optics", "north")
     page = reverse("admin:snmp_jobs_snmpjobhost_changelist")
-    admin_client.post(page, {"action": "disable", "_selected_action": [node.pk]})
+    reason = {"reason": "works on the line"}
+    admin_client.post(page, {"action": "disable", "_selected_action": [node.pk], **reason})
 
     # Aborted, out of the queue, and not planned any more.
     assert Execution.objects.latest("id").state == State.ABORTED

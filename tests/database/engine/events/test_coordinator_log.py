@@ -68,7 +68,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
         lambda olt: events.ConfigChanged(
             olt_id=olt, job="optics", changed={"priority": (40, 60), "oids": (("1.2", "1.3"), ())}
         ),
-        "cambió la configuración de la tarea optics en north-1: prioridad: 40 → 60, OIDs: 1.2, 1.3 → ",
+        "cambió la configuración de la tarea optics en north-1: OIDs: 1.2, 1.3 → , prioridad: 40 → 60",
     ),
     EventType.PLAN_ADJUSTED: (
         lambda olt: events.PlanAdjusted(olt_id=olt, nodes=3),
