@@ -97,6 +97,7 @@ def system_apart(folder: Path) -> Iterator[Apart]:
         "FACHO_FIRST_RUN_DELAY": "2s",
         # The client gives up soon on an OLT that is silent, and asks again soon: that is what is waited for.
         "FACHO_REQUEST_TIMEOUT": "2s",
+        "FACHO_REQUEST_RETRIES": "1",
         "FACHO_RETRY_DELAY": "2s",
         "FACHO_PROBE_AFTER": "2,2",
     }

@@ -37,6 +37,11 @@ def hour_in_words(start: datetime, end: datetime) -> str:
     return f"{date_and_minute(start)}\N{EN DASH}{minute_clock(end)}"
 
 
+def hours_of_clock(start: datetime, end: datetime) -> str:
+    """Return `10:00-11:00`, in the active time zone."""
+    return f"{minute_clock(start)}\N{EN DASH}{minute_clock(end)}"
+
+
 def why_lost(lost: LostSlots) -> str:
     """Return the reason without figures: `OLT busy with discovery`, `failed: no answer`."""
     why = str(WHY_LOST.get(lost.why, lost.why))

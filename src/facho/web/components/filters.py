@@ -20,7 +20,13 @@ from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of, is_weak
 from facho.apps.execution_coordinator.models import ViolationSeverity
-from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
+from facho.apps.execution_coordinator.texts import (
+    hour_in_words,
+    hours_of_clock,
+    lost_in_words,
+    missed_in_words,
+    why_lost,
+)
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
@@ -87,7 +93,10 @@ def is_after(at: datetime | None, now: datetime) -> bool:
 
 
 @register.filter
-def hour(period: Hour) -> str:
+def hour(period: Hour, now: datetime | None = None) -> str:
+    """Return the date and the hour; with `now`, an hour of today without its date."""
+    if now is not None and localtime(period.start).date() == localtime(now).date():
+        return hours_of_clock(period.start, period.end)
     return hour_in_words(period.start, period.end)
 
 
