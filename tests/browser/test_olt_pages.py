@@ -44,7 +44,7 @@ def test_the_overview_of_an_olt_is_short(
 
 TABS = {
     "en": ("Overview", "ONUs and ports", "Collection", "Load", "Events"),
-    "es": ("Resumen", "ONU y puertos", "Recolección", "Carga", "Eventos"),
+    "es": ("Resumen", "ONUs y puertos", "Recolección", "Carga", "Eventos"),
 }
 ADDRESSES = ("/olts/1/", "/olts/1/ports/", "/olts/1/collection/", "/olts/1/load/", "/olts/1/events/")
 
