@@ -17,7 +17,7 @@ _SHORTEST: Final = timedelta(minutes=2)
 # A value that no node collects any more is old after a day.
 _UNCOLLECTED: Final = timedelta(days=1)
 
-# What an OLT in these states says is not asked, or does not arrive.
+# An OLT in one of these states is not asked, or does not answer.
 NOT_DELIVERING: Final = frozenset(
     (OltStatus.UNREACHABLE, OltStatus.SUSPENDED, OltStatus.MAINTENANCE, OltStatus.DISABLED)
 )

@@ -1,4 +1,4 @@
-"""Words as a search compares them: without accents, in small letters, separated by all that is no letter.
+"""Words as a search compares them: without accents, in small letters, separated by spaces and signs.
 
 PostgreSQL folds descriptions by the same table: a migration has a copy of `folded_characters`, and a change
 here needs another migration. SQLite folds by its own, which covers this one.

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
+from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
+
+_CONTINENTS: Final = (
+    "Africa/", "America/", "Antarctica/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/",
+    "Pacific/",
+)  # fmt: skip
 
 
 @cache
 def zone_names() -> tuple[str, ...]:
     """Return the names of places, and UTC; not the old names by country and abbreviation."""
-    places = ("Africa/", "America/", "Antarctica/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/")
-    return ("UTC", *sorted(each for each in available_timezones() if each.startswith((*places, "Pacific/"))))
+    return ("UTC", *sorted(each for each in available_timezones() if each.startswith(_CONTINENTS)))
 
 
 def zone_named(name: str) -> ZoneInfo | None:

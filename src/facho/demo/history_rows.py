@@ -13,6 +13,7 @@ from facho.apps.discovery.selectors import interface_of
 from facho.apps.history.models import Subject
 from facho.apps.history.store import FrameRow, insert_past_frames, make_frame
 from facho.apps.hosts.models import Olt
+from facho.core.event_groups import port_of_place
 from facho.core.outage import cause_of
 from facho.demo.onu_story import CAUSES, Event, OnuStory
 from facho.demo.readings import PortOptics, moments_of, read_onus, read_ports, whole_hours
@@ -68,7 +69,7 @@ def _place_before(onus: Sequence[Onu], row: int) -> str:
 
 
 def _port_of(onu: Onu) -> str:
-    return interface_of(onu).partition(":")[0]
+    return port_of_place(interface_of(onu))
 
 
 def _write_cut(olt_id: int, onus: Sequence[Onu], cut: PortCut, story: Story) -> None:

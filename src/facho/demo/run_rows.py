@@ -337,7 +337,7 @@ def write_poller_stats(story: Story, pollers: int) -> None:
     moments += [story.now - number * _MINUTE for number in range(1, minutes)]
     rows = []
     for moment in sorted(moments):
-        busy, percentage = random.randrange(3), random.uniform(4.0, 8.0)
+        busy, percentage = random.randrange(min(3, pollers + 1)), random.uniform(4.0, 8.0)
         done = round((moment - story.start) / _MINUTE * _RUNS_A_MINUTE)
         numbers = (pollers, pollers - busy, busy, percentage, busy // 2, False, done, done // 12)
         rows.append((moment, *numbers))

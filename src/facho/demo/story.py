@@ -19,8 +19,6 @@ FLAPPING: Final = timedelta(minutes=30)
 LOGGED: Final = timedelta(days=6, hours=12)
 
 _HOUR: Final = timedelta(hours=1)
-# An OLT that is silent is suspended after three attempts, two minutes apart.
-_SUSPENDED_AFTER: Final = timedelta(minutes=6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +30,6 @@ class OltOutage:
     until: datetime
     # Somebody has looked into it and acknowledged the violation of its quotas.
     is_seen: bool = False
-
-    @property
-    def suspended_at(self) -> datetime:
-        return self.since + _SUSPENDED_AFTER
 
     def covers(self, moment: datetime) -> bool:
         return self.since < moment <= self.until

@@ -26,6 +26,8 @@ from facho.cli import demo
 from facho.config import Config
 from facho.core.quota import status_of
 from facho.demo.past import has_no_past
+from facho.demo.run_rows import write_poller_stats
+from facho.demo.story import make_story
 from facho.engine.commands.olts import NewOlt, add_olt
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.upkeep.housekeeping import run_housekeeping
@@ -237,3 +239,9 @@ def test_the_next_collection_goes_on_from_it(past: FleetProcess) -> None:
     run_housekeeping(database_now, CONFIG)
     assert Onu.objects.filter(rx_usual_dbm__isnull=False).count() > ONUS * 4
     assert HistoryHour.objects.exists()
+
+
+def test_one_poller_has_a_past_too() -> None:
+    write_poller_stats(make_story(database_now(), timedelta(days=2)), pollers=1)
+    found = PollerStats.objects.values_list("free_pollers", "busy_pollers").distinct()
+    assert set(found) == {(0, 1), (1, 0)}

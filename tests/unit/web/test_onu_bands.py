@@ -35,6 +35,23 @@ def test_events_say_what_was_before_and_after_them(
     assert [(each.state, round(each.left), round(each.width)) for each in found] == expected
 
 
+@pytest.mark.parametrize(
+    ("changes", "now_is"),
+    [([], "online"), ([("absent", 2)], "absent"), ([("absent", 3), ("returned", 1)], "online")],
+)
+def test_after_the_last_collection_of_states_they_are_unknown(
+    changes: list[tuple[str, float]], now_is: str
+) -> None:
+    found = build_band(
+        [StateChange(ago(8), "offline"), StateChange(ago(7), "online")]
+        + [StateChange(ago(hours), kind) for kind, hours in changes],
+        now_is, ago(100), DAY, known_until=ago(5),
+    )  # fmt: skip
+    assert [(each.state, round(each.left), round(each.width)) for each in found] == [
+        ("online", 0, 20), ("offline", 20, 10), ("online", 30, 20), ("unknown", 50, 50),
+    ]  # fmt: skip
+
+
 def test_what_is_not_known_is_no_time_offline() -> None:
     found = build_band(
         [StateChange(ago(8), "absent"), StateChange(ago(6), "returned")], "online", ago(100), DAY

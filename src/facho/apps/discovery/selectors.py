@@ -213,6 +213,10 @@ def _down_by(cause: str) -> Q:
 
 
 WEAK: Final = Q(presence=Presence.PRESENT) & ~Q(optical_state="")
+# The power at the ONU; where it is unknown, the power at the OLT.
+POWER: Final = Coalesce("onu_rx_dbm", "olt_rx_dbm")
+# Of ONUs that are annotated with their `power`: it is known, or it was when it was judged.
+HAS_POWER: Final = Q(power__isnull=False) | WEAK
 
 
 def last_online(onus: Iterable[Onu], collected: datetime | None) -> dict[int, datetime]:
@@ -331,12 +335,12 @@ def _ranked_by_power(where: Where) -> QuerySet[Any]:
     The weak ones have an index. Power itself has none, because it would be written with every collection.
     """
     onus = Onu.objects.filter(presence=Presence.PRESENT, **_olt_condition(where))
-    onus = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm"))
+    onus = onus.annotate(power=POWER)
     if where.olt_id is None:
         return weak_onus(onus)
     if where.port:
         onus = onus.filter(_port_condition(where.port))
-    return onus.filter(Q(power__isnull=False) | WEAK)
+    return onus.filter(HAS_POWER)
 
 
 class OfflineCount(NamedTuple):

@@ -276,8 +276,9 @@ def remembered_states(olt_ids: Sequence[int]) -> dict[int, OltState | None]:
     return {olt_id: decode_state(text) for olt_id, text in rows}
 
 
-def plan_at(olt_id: int, at: datetime) -> int | None:
-    """Return the plan of the hour of an OLT, but none that was replaced."""
-    plans = ExecutionPlan.objects.filter(olt=olt_id, period_start__lte=at, period_end__gt=at)
+def plan_of_slot(olt_id: int, slot: datetime) -> int | None:
+    """Return the plan of the hour that a slot of an OLT belongs to, but none that was replaced."""
+    # As in `hour_of`: a slot on the stroke belongs to the hour that it ends.
+    plans = ExecutionPlan.objects.filter(olt=olt_id, period_start__lt=slot, period_end__gte=slot)
     kept = plans.exclude(status=PlanStatus.SUPERSEDED).order_by("-period_start", "-id")
     return kept.values_list("id", flat=True).first()

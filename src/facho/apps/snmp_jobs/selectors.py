@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
@@ -32,8 +32,10 @@ class Intervals(dict[str, timedelta]):
 
 def collection_intervals(olt_ids: Sequence[int]) -> dict[int, Intervals]:
     """Return by OLT how often each fact is collected, in one query. The most frequent node counts."""
-    # A chained node runs when its master does.
-    every = Coalesce("job__master__interval_s", "interval_s", "job__interval_s")
+    # A chained node runs when its master does, if that has a node on the same OLT.
+    masters_there = SnmpJobHost.objects.filter(job=OuterRef("job__master"), olt=OuterRef("olt"))
+    of_master = masters_there.values(every=Coalesce("interval_s", "job__interval_s"))[:1]
+    every = Coalesce(Subquery(of_master), "interval_s", "job__interval_s")
     rows = enabled_nodes().filter(olt__in=olt_ids)
     found: dict[int, Intervals] = {}
     for olt_id, named, kind, seconds, job in rows.values_list(

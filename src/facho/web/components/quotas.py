@@ -206,6 +206,12 @@ def olt_violations(olt_id: int, now: datetime, limit: int) -> Iterator[Violation
     return _violation_rows(QuotaViolation.objects.filter(recent_or_open, olt=olt_id), limit)
 
 
+def open_violations(olt_id: int, limit: int) -> tuple[list[ViolationRow], int]:
+    """Return the newest violations of an OLT that nobody has acknowledged, and how many there are in all."""
+    rows = QuotaViolation.objects.filter(olt=olt_id, acknowledged_at=None)
+    return list(_violation_rows(rows, limit)), rows.count()
+
+
 def _violation_rows(rows: QuerySet[QuotaViolation], limit: int) -> Iterator[ViolationRow]:
     columns = (
         "id", "olt_id", "olt__name", "period_start", "period_end", "severity", "report", "acknowledged_by"

@@ -62,8 +62,12 @@ def build_band(
     """
     found = []
     last = min(known_until or period.end, period.end)
-    stretches = [*_iter_stretches(changes, now_is, first_seen, last), (last, period.end, UNKNOWN, "")]
-    for since, until, state, cause in stretches:
+    # A discovery may have found a change since: the time before it is unknown all the same.
+    known = (
+        (since, min(until, last), state, cause)
+        for since, until, state, cause in _iter_stretches(changes, now_is, first_seen, last)
+    )
+    for since, until, state, cause in [*known, (last, period.end, UNKNOWN, "")]:
         start, end = max(since, period.start), min(until, period.end)
         if start < end:
             left, right = (period.span.percent(at.timestamp() * 1000) for at in (start, end))

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from facho.apps.execution_coordinator.selectors import plan_at
+from facho.apps.execution_coordinator.selectors import plan_of_slot
 from facho.apps.executions.models import Attempt, Execution
 from facho.web.words.fact_choices import describe_fact
 
@@ -63,7 +63,7 @@ def read_execution_page(execution: Execution, now: datetime) -> ExecutionPage:
         execution=execution,
         facts=_facts(execution),
         attempts=tuple(_attempt(each) for each in attempts),
-        plan_id=plan_at(execution.olt_id, execution.slot),
+        plan_id=plan_of_slot(execution.olt_id, execution.slot),
     )
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Count, Q
-from django.db.models.functions import Coalesce
+from django.db.models import Count
 
 from facho.apps.chassis.models import PonPort, Unprovisioned
 from facho.apps.chassis.selectors import PortRow, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.discovery.onu_counts import OnuCounts, count_onus
-from facho.apps.discovery.selectors import WEAK, collected_at, parts_collected_at
+from facho.apps.discovery.selectors import HAS_POWER, POWER, WEAK, collected_at, parts_collected_at
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.core.freshness import is_delivering
 from facho.core.olt_status import OltStatus
@@ -23,8 +22,6 @@ from facho.web.olts.head import OltHead
 
 _OUTAGES_SHOWN: Final = 10
 _UNPROVISIONED_SHOWN: Final = 20
-# The power at the ONU; where it is unknown, the power at the OLT.
-POWER: Final = Coalesce("onu_rx_dbm", "olt_rx_dbm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,5 @@ def _count_powers(olt_id: int) -> dict[str, tuple[int, int]]:
     """Return by port the number of ONUs whose power is or was known, and how many of them are weak."""
     onus = Onu.objects.filter(olt=olt_id, presence=Presence.PRESENT, port__isnull=False)
     rows = onus.annotate(power=POWER).order_by().values_list("frame", "slot", "port")
-    counted = rows.annotate(
-        measured=Count("id", filter=Q(power__isnull=False) | WEAK), weak=Count("id", filter=WEAK)
-    )
+    counted = rows.annotate(measured=Count("id", filter=HAS_POWER), weak=Count("id", filter=WEAK))
     return {str(Key(*place)): (measured, below) for *place, measured, below in counted}

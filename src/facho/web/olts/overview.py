@@ -16,7 +16,7 @@ from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
 from facho.core.freshness import is_delivering
 from facho.core.olt_status import OltStatus
-from facho.web.components.quotas import QuotaRow, ViolationRow, olt_quotas, olt_violations
+from facho.web.components.quotas import QuotaRow, ViolationRow, olt_quotas, open_violations
 from facho.web.components.recent_events import RecentEvent, recent_events
 from facho.web.olts.head import OltHead
 from facho.web.olts.nodes import NodeRow, read_nodes
@@ -25,7 +25,6 @@ from facho.web.olts.nodes import NodeRow, read_nodes
 _PROBLEMS_SHOWN: Final = 4
 _NEXT_SHOWN: Final = 6
 _EVENTS_SHOWN: Final = 8
-_VIOLATIONS_READ: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +90,17 @@ def read_olt_overview(head: OltHead, config: Config) -> OltOverview:
 
 
 def _read_problems(head: OltHead, nodes: Sequence[NodeRow], config: Config) -> Problems:
-    olt_id, now = head.olt.id, head.now
+    olt_id = head.olt.id
     outages = list(PortOutage.objects.filter(olt=olt_id, ended_at__isnull=True).defer("onus"))
     failing = [node for node in nodes if node.runs and (node.suspended or node.failures)]
-    violations = [row for row in olt_violations(olt_id, now, _VIOLATIONS_READ) if not row.acknowledged_by]
-    at_risk = [row for row in olt_quotas(olt_id, now, config) if row.risk]
+    violations, violation_count = open_violations(olt_id, _PROBLEMS_SHOWN)
+    at_risk = [row for row in olt_quotas(olt_id, head.now, config) if row.risk]
     return Problems(
         outages=outages[:_PROBLEMS_SHOWN],
         nodes=failing[:_PROBLEMS_SHOWN],
-        violations=violations[:_PROBLEMS_SHOWN],
+        violations=violations,
         at_risk=at_risk[:_PROBLEMS_SHOWN],
-        count=len(outages) + len(failing) + len(violations) + len(at_risk),
+        count=len(outages) + len(failing) + violation_count + len(at_risk),
     )
 
 

@@ -15,13 +15,13 @@ from django.utils.translation import gettext
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
-from facho.apps.discovery.selectors import collected_at, last_online
+from facho.apps.discovery.selectors import POWER, collected_at, last_online
 from facho.apps.history.selectors import Series, subject_series
 from facho.config import Config
 from facho.core.optics import has_weak_power
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
 from facho.web.components.list_query import parse_choice, parse_page
-from facho.web.olts.onus_and_ports import POWER, recent_outages
+from facho.web.olts.onus_and_ports import recent_outages
 
 ROWS: Final = 64
 SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -12,7 +13,7 @@ from django.utils.translation import gettext
 
 from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
-from facho.apps.execution_coordinator.selectors import plan_at
+from facho.apps.execution_coordinator.selectors import plan_of_slot
 from facho.apps.execution_coordinator.texts import hour_in_words
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.acknowledgements import acknowledge_violation
@@ -35,9 +36,10 @@ def violation(request: HttpRequest, violation_id: int) -> HttpResponse:
         missed=[task for task in tasks_of(found.report) if task.severity],
         tasks=tasks_with_bars(found.report),
         reasons=reasons_of(found.report),
-        plan_id=plan_at(found.olt_id, found.period_start),
-        quotas_of_hour=_rows_of_hour("period_start", found),
-        executions_of_hour=_rows_of_hour("slot", found),
+        plan_id=plan_of_slot(found.olt_id, found.period_end),
+        quotas_of_hour=_rows_of(found, period_start__exact=found.period_start),
+        # A slot on the stroke belongs to the hour that it ends.
+        executions_of_hour=_rows_of(found, slot__gt=found.period_start, slot__lte=found.period_end),
         now=database_now(),
     )
 
@@ -55,10 +57,10 @@ def acknowledge(request: HttpRequest, violation_id: int) -> HttpResponse:
     return redirect("violation", found.pk)
 
 
-def _rows_of_hour(column: str, violation: QuotaViolation) -> str:
-    """Return the query that narrows a list of the admin to the OLT and the hour of a violation."""
-    start, end = violation.period_start.isoformat(), violation.period_end.isoformat()
-    return urlencode({"olt__id__exact": violation.olt_id, f"{column}__gte": start, f"{column}__lt": end})
+def _rows_of(violation: QuotaViolation, **times: datetime) -> str:
+    """Return the query that narrows a list of the admin to the OLT of a violation, and to these times."""
+    narrowed = {column: at.isoformat() for column, at in times.items()}
+    return urlencode({"olt__id__exact": violation.olt_id, **narrowed})
 
 
 def _violations() -> QuerySet[QuotaViolation]:

@@ -16,6 +16,8 @@ from facho.apps.discovery.onu_search import filter_onus
 from facho.apps.discovery.selectors import onu_rows
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.snmp_jobs.selectors import collection_intervals
 from facho.apps.zabbix_pollers.models import Worker
 from facho.core.roles import Role
 from facho.engine.commands import runs
@@ -180,6 +182,21 @@ def test_a_value_of_a_set_of_facts_is_old_after_three_intervals_of_its_job(
     Collected.objects.all().delete()
     Collected.objects.create(olt=onu.olt, datum="onu_rx_dbm", collected_at=now - age)
     assert ("fd-age fd-old" in get(viewer, f"/onus/{onu.id}/")) == is_old
+
+
+@pytest.mark.both_databases
+def test_a_chained_node_collects_as_often_as_its_master_on_the_same_olt(now: datetime) -> None:
+    know_brands()
+    norte, sur, oeste = add_olts("norte", "sur", "oeste")
+    add_job("state", "norte", "sur", interval="5m", now=now)
+    add_job("power", "norte", "sur", "oeste", interval="2m", facts=["optics"], master="state", now=now)
+    SnmpJobHost.objects.filter(job__name="state", olt=norte).update(interval_s=3600)
+    intervals = collection_intervals([norte.id, sur.id, oeste.id])
+    found = {olt.name: intervals[olt.id].of("onu_rx_dbm") for olt in (norte, sur, oeste)}
+    # In the west there is no master: it runs by itself.
+    assert found == {
+        "norte": timedelta(hours=1), "sur": timedelta(minutes=5), "oeste": timedelta(minutes=2),
+    }  # fmt: skip
 
 
 def test_values_of_a_dead_olt_are_old_at_once_in_the_list(viewer: Client, onu: Onu) -> None:

@@ -65,6 +65,14 @@ def test_a_plan_that_was_replaced_is_not_linked(viewer: Client, execution: Execu
     assert f"/executionplan/{kept.pk}/change/" in text_of(viewer, execution)
 
 
+def test_its_plan_is_that_of_the_hour_whose_quota_it_counts_for(viewer: Client, execution: Execution) -> None:
+    plan = add_plan(execution, PlanStatus.COMPLETED)
+    link = f"/executionplan/{plan.pk}/change/"
+    for slot, is_of_the_hour in (("09:00", False), ("09:05", True), ("10:00", True)):
+        Execution.objects.update(slot=at(slot))
+        assert (link in text_of(viewer, execution)) == is_of_the_hour, slot
+
+
 def test_many_attempts_take_as_many_queries_as_one(viewer: Client, execution: Execution) -> None:
     def ask(attempts: range) -> Any:
         for number in attempts:

@@ -192,6 +192,22 @@ def make_trouble(olt: Olt, now: datetime) -> None:
         )  # fmt: skip
 
 
+def test_violations_that_nobody_has_seen_count_however_many_came_since(olt: Olt, now: datetime) -> None:
+    hour = running_hour(now, CONFIG.time_zone)
+    for number in range(1, 61):
+        start = hour.start - timedelta(hours=number)
+        seen = {"acknowledged_by": "ana", "acknowledged_at": now} if number <= 30 else {}
+        QuotaViolation.objects.create(
+            olt=olt, severity="HIGH", report={"tasks": []}, period_start=start,
+            period_end=start + timedelta(hours=1), created_at=start + timedelta(hours=1), **seen,
+        )  # fmt: skip
+    problems = look(olt, now).problems
+    assert [row.hour.start for row in problems.violations] == [
+        hour.start - timedelta(hours=number) for number in (31, 32, 33, 34)
+    ]
+    assert (problems.count, problems.more) == (30, 26)
+
+
 def test_what_people_have_disabled_is_no_problem_and_does_not_run(olt: Olt, now: datetime) -> None:
     make_trouble(olt, now)
     SnmpJobHost.objects.filter(id=node_of("discovery", "centro").id).update(enabled=False)

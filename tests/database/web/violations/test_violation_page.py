@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaViolation
+from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
@@ -126,7 +126,7 @@ def test_lists_and_feeds_lead_to_it(violation: QuotaViolation) -> None:
 def test_it_leads_to_the_quotas_and_the_executions_of_its_hour(violation: QuotaViolation) -> None:
     job = add_job("discovery", "north", interval="10m", facts=["state"])
     node = job.nodes.get()
-    for slot in ("08:59", "09:30", "10:00"):
+    for slot in ("09:00", "09:30", "10:00", "10:01"):
         Execution.objects.create(
             node=node, olt=violation.olt, state="SUCCESS", trigger="SCHEDULE", slot=at(slot),
             not_before=at(slot), queued_at=at(slot),
@@ -135,8 +135,15 @@ def test_it_leads_to_the_quotas_and_the_executions_of_its_hour(violation: QuotaV
     text = client.get(path(violation)).content.decode()
     hrefs = dict(re.findall(r'id="violation-(quotas|executions)" href="([^"]+)"', text))
     found = client.get(html.unescape(hrefs["executions"])).context["cl"].queryset
-    assert [row.slot for row in found] == [at("09:30")]
-    assert client.get(html.unescape(hrefs["quotas"])).status_code == 200
+    # Its hour begins after the stroke of nine and ends with that of ten.
+    assert sorted(row.slot for row in found) == [at("09:30"), at("10:00")]
+    for start in ("08:00", "09:00", "10:00"):
+        QuotaTracker.objects.create(
+            olt=violation.olt, task_type="by_hand", period_start=at(start), status="COMPLETED",
+            period_end=at(start) + timedelta(hours=1), created_at=at("10:00"), updated_at=at("10:00"),
+        )  # fmt: skip
+    found = client.get(html.unescape(hrefs["quotas"])).context["cl"].queryset
+    assert {row.period_start for row in found} == {at("09:00")}
 
 
 def test_it_takes_a_few_queries_however_much_was_missed(violation: QuotaViolation) -> None:

@@ -27,13 +27,14 @@
   };
 
   const tick = () => {
-    if (document.hidden) {
-      return;
-    }
     const now = Date.now();
     for (const time of document.querySelectorAll("time[data-age]")) {
+      // Also in a tab in the background, where it goes on unseen.
       if (!begun.has(time)) {
         begun.set(time, now - 1000 * Number(time.dataset.age));
+      }
+      if (document.hidden) {
+        continue;
       }
       const age = Math.max(0, (now - begun.get(time)) / 1000);
       const text = duration(age);
