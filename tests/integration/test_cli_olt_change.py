@@ -134,6 +134,15 @@ def test_a_file_changes_the_olts_that_exist_and_adds_the_others(facho: OwnFacho,
     assert [limits(facho)[at] for at in (0, 3)] == [("olt-1", 9, 1.5), ("olt-4", None, None)]
 
 
+def test_a_file_does_not_resume_an_olt_that_it_says_is_enabled(facho: OwnFacho, tmp_path: Path) -> None:
+    facho.rows("UPDATE olts SET suspended_reason = 'no answer' WHERE name = 'olt-1'")
+    file = tmp_path / "olts.csv"
+    file.write_text("name,enabled,site\nolt-1,yes,Centro\nolt-2,no,\n")
+    facho.does("olt", "import", str(file), "--update", "--no-test")
+    found = facho.rows("SELECT name, site, enabled, suspended_reason FROM olts ORDER BY name LIMIT 2")
+    assert found == [("olt-1", "Centro", 1, "no answer"), ("olt-2", "Norte", 0, "")]
+
+
 def test_a_file_may_have_semicolons_as_spreadsheets_write_them(facho: OwnFacho, tmp_path: Path) -> None:
     file = tmp_path / "update.csv"
     file.write_text("\ufeffname;site;max_varbinds\r\nolt-1;Ñuñoa, centro;9\r\n", "utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -325,14 +326,23 @@ def _read_address_or_values(service: str) -> dict[str, str]:
     if service not in FIELDS:
         refuse(f"--service {service}: none of {', '.join(FIELDS)}")
     if not sys.stdin.isatty():
-        lines = [line.strip().partition("=") for line in sys.stdin if line.strip()]
-        return {name.strip(): value.strip() for name, _, value in lines}
+        return _parse_values(Service(service), [line for line in sys.stdin if line.strip()])
     return {
         field.name: typer.prompt(
             field.name, default=None if field.required else "", hide_input=field.secret, err=True
         )
         for field in FIELDS[Service(service)]
     }
+
+
+def _parse_values(service: Service, lines: Sequence[str]) -> dict[str, str]:
+    known = [field.name for field in FIELDS[service]]
+    cells = [line.partition("=") for line in lines]
+    found = {name.strip(): value.strip() for name, _, value in cells}
+    if not found.keys() <= set(known):
+        # Without the line: somebody may have given the address, which is secret.
+        refuse(f"each line is NAME=VALUE; the names are {', '.join(known)}")
+    return found
 
 
 def _composed(service: str, entered: dict[str, str]) -> str:

@@ -147,8 +147,10 @@ def _mail_address(given: Mapping[str, str]) -> str:
     host, port, security = given["server"], given["port"], given["security"].lower() or SECURITY[0]
     if not re.fullmatch(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]", host):
         raise BadServiceValue("server", Fault.HOST)
-    if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+    if port and not (re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65536):
         raise BadServiceValue("port", Fault.PORT)
+    if given["password"] and not given["user"]:
+        raise BadServiceValue("user", Fault.MISSING)
     if security not in SECURITY:
         raise BadServiceValue("security", Fault.SECURITY)
     to = [each.strip() for each in given["to"].split(",") if each.strip()]

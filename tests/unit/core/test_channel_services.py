@@ -64,6 +64,8 @@ def test_what_a_service_needs_becomes_an_address(service: Service, values: dict[
         (Service.DISCORD, {"url": "https://noc.example/api/webhooks/1"}, "url", Fault.SERVICE_ADDRESS),
         (Service.MAIL, {**MAIL, "server": "mail.example.net/x?template=/etc"}, "server", Fault.HOST),
         (Service.MAIL, {**MAIL, "port": "70000"}, "port", Fault.PORT),
+        (Service.MAIL, {**MAIL, "port": "9" * 5000}, "port", Fault.PORT),
+        (Service.MAIL, {**MAIL, "password": "secret"}, "user", Fault.MISSING),
         (Service.MAIL, {**MAIL, "security": "rot13"}, "security", Fault.SECURITY),
         (Service.MAIL, {**MAIL, "to": "noc"}, "to", Fault.MAIL_ADDRESS),
         (Service.TELEGRAM, {"token": "abc", "chat": "1"}, "token", Fault.BOT_TOKEN),

@@ -185,7 +185,7 @@ def _new_olt(cells: dict[str, str], community: str | None) -> NewOlt:
 
 def _changes(olt: Olt, cells: dict[str, str]) -> OltChanges:
     """Return the changes of an OLT; an empty cell leaves what it has."""
-    brand = cells.get("brand") or AUTO
+    brand, enabled = cells.get("brand") or AUTO, _parse_enabled(cells)
     return changes_of(
         olt,
         WantedOlt(
@@ -197,7 +197,8 @@ def _changes(olt: Olt, cells: dict[str, str]) -> OltChanges:
             model=cells.get("model") or None,
             site=cells.get("site") or None,
             limits=_parse_limits(cells),
-            enabled=_parse_enabled(cells),
+            # Enabling one that is enabled would resume it, and a line that changes nothing does nothing.
+            enabled=None if enabled == olt.enabled else enabled,
         ),
     )
 

@@ -30,7 +30,7 @@ from facho.engine.commands.input_checks import (
 from facho.engine.commands.job_columns import check_column_count, check_facts, find_oids
 from facho.engine.commands.job_targets import check_target, covered_names, has_columns, targeted_olts
 from facho.engine.commands.nodes import refuse_too_short, reset_nodes
-from facho.engine.commands.olts import brand_for, olts_named
+from facho.engine.commands.olts import brand_for, check_site, olts_named
 from facho.engine.coordinate.aborts import abort_queued
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
@@ -104,6 +104,8 @@ def check_job(new: NewJob) -> tuple[SnmpJob, list[Oid]]:
     check_column_count(kind, new.facts, new.oids)
     facts = check_facts(new.facts, brand)
     target, site = check_target(new.target, new.site, brand)
+    if site:
+        check_site(site)
     retry_delay = config.retry_delay if new.retry_delay is None else new.retry_delay
     attempts = config.max_attempts if new.max_attempts is None else new.max_attempts
     job = SnmpJob(
@@ -173,7 +175,12 @@ def affected_olts(job: SnmpJob, changes: JobChanges) -> dict[int, str]:
 
 def _changed_target(job: SnmpJob, changes: JobChanges) -> tuple[str, str]:
     target = job.target if changes.target is None else changes.target
-    return check_target(target, job.target_site if changes.site is None else changes.site, job.brand)
+    given = job.target_site if changes.site is None else changes.site
+    target, site = check_target(target, given, job.brand)
+    # A mistyped site would detach all OLTs. That of the job may have lost its last OLT meanwhile.
+    if site and site != job.target_site:
+        check_site(site)
+    return target, site
 
 
 def check_changes(job: SnmpJob, changes: JobChanges) -> tuple[dict[str, Any], list[Oid] | None]:

@@ -78,8 +78,8 @@ def enable_nodes(node_ids: Sequence[int], now: datetime) -> ReplanResult:
 
 @command
 def disable_nodes(node_ids: Sequence[int], now: datetime, reason: str = "") -> ReplanResult:
-    olt_ids = _olts_of(node_ids)
-    with because(check_reason(reason)):
+    olt_ids, reason = _olts_of(node_ids), check_reason(reason)
+    with because(reason):
         SnmpJobHost.objects.filter(id__in=list(node_ids)).update(enabled=False)
     return replan(olt_ids, now, reason=reason)
 

@@ -93,7 +93,8 @@ class FactsField(forms.Field):
     widget = FactsPicker
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return list(initial or ()) != list(data or ())
+        # The boxes have an order of their own, which is no change of the job.
+        return set(initial or ()) != set(data or ())
 
 
 class JobForm(_JobForm):

@@ -53,6 +53,7 @@ SERVICES: Final = (
     (Service.OTHER.value, _("Other, by its address")),
 )
 _SECURITY: Final = (("starttls", "STARTTLS"), ("tls", "TLS"), ("none", _("none")))
+_FIRST_SECURITY: Final = ("security", _SECURITY[0][0])
 # Fields of the form by fields of a service, where the names differ: `url` is the column with the secrets.
 _FORM_FIELDS: Final = {"url": "web_address"}
 
@@ -130,7 +131,8 @@ class ChannelForm(_ChannelForm):
         service = self._service(given)
         names = {field.name: form_field(field.name) for field in FIELDS[service]}
         values = {name: given.get(field) or "" for name, field in names.items()}
-        untouched = not any(value for name, value in values.items() if name != "security")
+        # The form always has an encryption; another one than it first shows was chosen.
+        untouched = not any(value for field, value in values.items() if (field, value) != _FIRST_SECURITY)
         if self.instance.pk and untouched and service is service_of(self.instance.kind):
             return given
         try:

@@ -68,6 +68,27 @@ def test_another_target_attaches_what_it_covers_and_detaches_the_rest() -> None:
     assert olts(made) == ["bb"]
 
 
+def test_a_mistyped_site_detaches_nothing() -> None:
+    add("a", site="North")
+    made = job("all")
+    with pytest.raises(CommandError, match="no OLT is at the site 'Nroth'; the sites are: North"):
+        update_job("inventory", JobChanges(target="site", site="Nroth"), database_now())
+    assert olts(made) == ["a"]
+    with pytest.raises(CommandError, match="no OLT is at the site 'Nroth'"):
+        create_job(
+            NewJob("more", "", "table", "1h", ("serial",), target="site", site="Nroth"), database_now()
+        )
+
+
+def test_a_job_of_a_site_without_olts_can_be_changed() -> None:
+    add("a", site="North")
+    made = job("site", "North")
+    update_olt("a", OltChanges(site="South"), database_now())
+    update_job("inventory", JobChanges(target="site", priority=7), database_now())
+    made.refresh_from_db()
+    assert (made.target_site, made.priority) == ("North", 7)
+
+
 def test_an_olt_that_was_detached_stays_detached_when_something_else_changes() -> None:
     add("a")
     made = job("all")

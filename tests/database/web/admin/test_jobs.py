@@ -162,6 +162,17 @@ def test_saving_without_a_change_moves_nothing(admin_client: Client) -> None:
     assert SnmpJobHost.objects.values().get() == before
 
 
+def test_the_order_of_the_boxes_of_facts_is_no_change(admin_client: Client) -> None:
+    add_olts("Centro")
+    job = add_job("state", "Centro")
+    SnmpJob.objects.filter(pk=job.pk).update(facts=["down_cause", "state"])
+    given = form_of(
+        name="states", facts="state, down_cause", nodes=([node_row(node_of("state", "Centro"))], [])
+    )
+    assert admin_client.post(change(job), given).status_code == 302
+    assert SnmpJob.objects.values_list("name", "facts").get() == ("states", ["down_cause", "state"])
+
+
 def test_a_job_gets_another_name_and_its_nodes_follow(admin_client: Client) -> None:
     add_olts("Centro")
     job = add_job("state", "Centro")

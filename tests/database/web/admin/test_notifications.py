@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from facho.apps.db.fields import SecretText
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
 from facho.config import current
 from tests.database.notification_receivers import Receiver, make_channel, make_rule
@@ -173,6 +174,19 @@ def test_a_service_asks_only_for_what_it_needs(admin_client: Client) -> None:
         admin_client, path, name="night", service="mail", server="mail.example"
     )
     assert NotificationChannel.objects.get().url.open() == channel.url.open()
+
+
+def test_an_encryption_alone_is_not_ignored(admin_client: Client) -> None:
+    url = "mailtos://mail.example?from=a%40b.net&to=c%40d.net&mode=starttls"
+    channel = make_channel("noc")
+    channel.url = SecretText(url)
+    channel.save()
+    path = f"{CHANNELS}{channel.pk}/change/"
+    assert "a value is needed" in post(admin_client, path, name="night", service="mail", security="tls")
+    assert NotificationChannel.objects.get().name == "noc"
+    post(admin_client, path, name="night", service="mail", security="starttls")
+    assert NotificationChannel.objects.get().name == "night"
+    assert NotificationChannel.objects.get().url.open() == url
 
 
 def test_the_first_channel_offers_a_rule_for_important_events(admin_client: Client) -> None:

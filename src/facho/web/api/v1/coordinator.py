@@ -54,7 +54,11 @@ class LogFilter(OfOlt):
 
 class Logs(ReadOnlyRows[CoordinatorLog]):
     about = "execution_coordinator.coordinatorlog"
-    queryset = CoordinatorLog.objects.select_related("olt").annotate(olt_name=F("olt__name"))
+    queryset = (
+        CoordinatorLog.objects.select_related("olt")
+        .defer("olt__credentials")
+        .annotate(olt_name=F("olt__name"))
+    )
     serializer_class = LogSerializer
     filterset_class = LogFilter
     orderings: ClassVar = ("-timestamp",)
