@@ -64,7 +64,7 @@ class ExecutionAdmin(OltRowsAdmin[Execution]):
     list_filter = (
         "state",
         "trigger",
-        recent_filter("slot", _("Slot"), by_the_clock=True),
+        recent_filter("slot", _("Slot"), by_the_clock=True, of_slots=True),
         word_filter("why_late", _("reason for the delay"), DELAY_TEXTS),
         ("olt", AutocompleteSelectFilter),
     )
@@ -155,7 +155,7 @@ def _abort_execution(execution_id: int) -> str:
 class AttemptAdmin(ReadOnlyAdmin[Attempt]):
     list_display = ("execution", "number", "olt_page", "job", "started_at", "took", "failure", "worker")
     # By the slot of the execution, which has an index.
-    list_filter = (recent_filter("execution__slot", _("Slot"), by_the_clock=True),)
+    list_filter = (recent_filter("execution__slot", _("Slot"), by_the_clock=True, of_slots=True),)
     search_fields = ("=execution__id", "worker", "error")
     ordering = ("-id",)
     readonly_fields = ("olt_page", "job", "took", "failure")
@@ -186,7 +186,7 @@ class SkippedSlotsAdmin(OltFactsAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("olt", "first_slot")
     list_filter = (
-        recent_filter("last_slot", _("last slot"), by_the_clock=True),
+        recent_filter("last_slot", _("last slot"), by_the_clock=True, of_slots=True),
         word_filter("why", _("reason"), DELAY_TEXTS),
         ("olt", AutocompleteSelectFilter),
     )

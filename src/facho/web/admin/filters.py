@@ -72,10 +72,11 @@ def values_filter(column: str, title: Any) -> type[admin.SimpleListFilter]:
 
 
 def recent_filter(
-    column: str, title: Any, *, by_the_clock: bool = False, indexed: str = ""
+    column: str, title: Any, *, by_the_clock: bool = False, of_slots: bool = False, indexed: str = ""
 ) -> type[admin.SimpleListFilter]:
     """Return a filter by age. With `by_the_clock` the first choices are the clock hours.
 
+    An hour excludes its start and includes its end for a column `of_slots`, as quotas count them.
     `indexed` is a column with an index that is never earlier than `column`, which has none.
     """
 
@@ -85,7 +86,9 @@ def recent_filter(
 
     def in_hour_of(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
         hour = hour_of(at, current().time_zone)
-        return since(rows, hour.start).filter(**{f"{column}__lt": hour.end})
+        after, until = ("gt", "lte") if of_slots else ("gte", "lt")
+        inside = {f"{column}__{after}": hour.start, f"{column}__{until}": hour.end}
+        return since(rows, hour.start).filter(**inside)
 
     def in_this_hour(rows: QuerySet[Any]) -> QuerySet[Any]:
         return in_hour_of(rows, timezone.now())

@@ -33,7 +33,7 @@ from facho.web.access.pages import View
 from facho.web.components.page import action_for, confirmed_for, render_page
 from facho.web.olts.tabs import Tab, parse_tab, tab_url
 
-# The key of the session with the address that undoes the last action.
+# The key of the session with the OLT of the last action and the address that undoes it.
 UNDO: Final = "undo"
 
 
@@ -89,7 +89,7 @@ def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpRespons
         reverse("node-enable", args=[olt_id, node_id]),
         tab_url(olt_id, Tab.COLLECTION),
     )
-    return _ask_and_act(request, question, act)
+    return _ask_and_act(request, olt_id, question, act)
 
 
 @olt_action("enable", "hosts.olt")
@@ -121,7 +121,7 @@ def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
         reverse("olt-enable", args=[olt_id]) + ("" if tab is Tab.OVERVIEW else f"?tab={tab}"),
         tab_url(olt_id, tab),
     )
-    return _ask_and_act(request, question, act)
+    return _ask_and_act(request, olt_id, question, act)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +134,15 @@ class Question:
     back: str
 
 
-def _ask_and_act(request: HttpRequest, question: Question, act: Callable[[str], str]) -> HttpResponse:
+def _ask_and_act(
+    request: HttpRequest, olt_id: int, question: Question, act: Callable[[str], str]
+) -> HttpResponse:
     """Show the question; act when it comes back with a reason, and offer the way to undo it."""
     reason = request.POST.get("reason", "").strip()
     if request.method == "POST" and reason:
         try:
             messages.success(request, act(reason))
-            request.session[UNDO] = question.undo
+            request.session[UNDO] = [olt_id, question.undo]
         except CommandError as refused:
             messages.error(request, refused.message)
         return redirect(question.back)
@@ -201,3 +203,12 @@ def _olt(olt_id: int) -> Olt:
 def _node(olt_id: int, node_id: int) -> SnmpJobHost:
     rows = SnmpJobHost.objects.select_related("job", "olt").defer("olt__credentials")
     return get_object_or_404(rows, id=node_id, olt=olt_id)
+
+
+def pop_undo(request: HttpRequest, olt_id: int) -> str | None:
+    """Return, once, the address that undoes the last action on this OLT."""
+    acted_on, undo = request.session.get(UNDO, (None, None))
+    if acted_on != olt_id:
+        return None
+    del request.session[UNDO]
+    return str(undo)

@@ -25,7 +25,7 @@ from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.recent_events import recent_events
 from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
-from facho.web.olts.actions import UNDO
+from facho.web.olts.actions import pop_undo
 from facho.web.olts.collection import read_collection_details
 from facho.web.olts.head import read_olt_head
 from facho.web.olts.load import read_olt_load
@@ -122,7 +122,7 @@ def olt(request: HttpRequest, olt_id: int, tab: Tab | None = None) -> HttpRespon
         "address": tab_url(olt_id, shown),
         "back": "" if shown is Tab.OVERVIEW else f"?tab={shown}",
         "banner_olt": olt_id,
-        "undo": request.session.pop(UNDO, None),
+        "undo": pop_undo(request, olt_id),
         "may_enable": request.user.has_perm("hosts.enable_olt"),
         "may_test": request.user.has_perm("hosts.test_olt"),
         "may_change": request.user.has_perm("hosts.change_olt"),

@@ -11,9 +11,12 @@ from facho.apps.db.database import database_now
 from facho.apps.executions.models import Attempt, SkippedSlots, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from tests.factories import add_job, add_olts, make_execution, node_of
+from tests.factories import add_job, add_olts, at, make_execution, node_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
+
+
+EXECUTIONS = "/admin/executions/execution/"
 
 
 def rows(client: Client, path: str) -> int:
@@ -38,6 +41,21 @@ def test_executions_attempts_and_skipped_slots_of_the_last_24_hours(admin_client
         assert rows(admin_client, f"{path}?{column}=24h") == 1, path
         assert rows(admin_client, f"{path}?{column}=hour") == 1, path
         assert rows(admin_client, f"{path}?{column}=7d") == 2, path
+
+
+def test_a_slot_on_the_stroke_belongs_to_the_hour_that_ends_then(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("facho.web.admin.filters.timezone.now", lambda: at("10:30"))
+    add_olts("norte")
+    add_job("state", "norte")
+    for slot in ("09:00", "10:00", "11:00"):
+        make_execution(node_of("state", "norte"), slot=at(slot), state=State.SUCCESS)
+    found = {
+        hour: [row.slot for row in admin_client.get(f"{EXECUTIONS}?slot={hour}").context["cl"].queryset]
+        for hour in ("previous", "hour")
+    }
+    assert found == {"previous": [at("10:00")], "hour": [at("11:00")]}
 
 
 def test_suspended_olts_and_nodes(admin_client: Client) -> None:

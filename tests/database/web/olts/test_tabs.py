@@ -27,7 +27,7 @@ from facho.web.olts.head import read_olt_head
 from facho.web.olts.olt_list import read_olt_list
 from facho.web.olts.overview import OltOverview, read_olt_overview
 from tests.api_clients import person
-from tests.factories import add_job, add_olts, know_brands, node_of
+from tests.factories import add_job, add_olts, know_brands, make_olt, node_of
 from tests.no_cache import NoCache
 
 pytestmark = pytest.mark.django_db
@@ -253,8 +253,11 @@ def test_actions_of_the_head_lead_back_to_their_tab(operator: Client, olt: Olt, 
     assert f'href="{there}">Cancel' in shown(operator, f"{path}disable/{back}")
     disabled = operator.post(f"{path}disable/{back}", {"reason": "new board"})
     assert disabled.headers["Location"] == there
+    other = make_olt("other")
+    assert "Undo" not in shown(operator, f"/olts/{other.id}/")
     page = shown(operator, there)
     assert page.count(f'action="{path}enable/{back}"') == 2, "to enable it, and to undo"
+    assert "Undo" not in shown(operator, there)
     assert operator.post(f"{path}enable/{back}").headers["Location"] == there
     assert operator.post(f"{path}recover/{back}").headers["Location"] == there
 
