@@ -35,7 +35,8 @@ from facho.engine.upkeep.retention_rules import RULES, select_too_old
 from facho.sim.process import FleetProcess
 from facho.vendors import builtin
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
+# What differs between databases is below it: the stores of history and quotas have tests of their own.
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 # The third port has one of the cuts.
 ONUS = 150
