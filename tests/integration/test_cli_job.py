@@ -120,7 +120,9 @@ def test_the_target_of_a_job_decides_its_olts(facho: OwnFacho) -> None:
     facho.does("olt", "import", str(file), "--no-test")
     added = facho.told("job", "show", "serials")["nodes"]
     assert [node["olt"] for node in added] == ["olt-h", "olt-n", "olt-z"]
-    there = facho.told("job", "target", "serials", "--site", "North")
+    moved = facho.run("job", "target", "serials", "--site", "North", "--json")
+    assert "serials leaves 2 OLTs, and its executions there are deleted: olt-h, olt-z" in moved.stderr
+    there = json.loads(moved.stdout)
     assert (there["target"], [node["olt"] for node in there["nodes"]]) == ("site North", ["olt-n"])
     assert sorted(each["olt"] for each in there["what_if"]) == ["olt-h", "olt-n", "olt-z"]
     kept = facho.told("job", "target", "serials", "--selection")

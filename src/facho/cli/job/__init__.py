@@ -370,12 +370,13 @@ def target(
     if every + bool(site) + selection != 1:
         refuse("give one of --all, --site and --selection")
     with system() as config:
-        from facho.cli.job.what_if import confirm_load
-        from facho.engine.commands.jobs import JobChanges, job_named, update_job
+        from facho.cli.job.what_if import confirm_leaving, confirm_load
+        from facho.engine.commands.jobs import JobChanges, job_named, olts_left_by, update_job
         from facho.engine.commands.what_if import change_of_job
 
         wanted = JobChanges(target=_target(every=every, site=site), site=site)
         what_if = []
+        confirm_leaving(name, olts_left_by(job_named(name), wanted), as_json=as_json, yes=yes)
         if not selection:
             change = change_of_job(job_named(name), wanted)
             what_if = confirm_load(change, config, as_json=as_json, yes=yes)

@@ -34,6 +34,17 @@ def confirm_load(change: Change, config: Config, *, as_json: bool, yes: bool) ->
     return [each.as_json() for each in found]
 
 
+def confirm_leaving(job: str, olts: Sequence[str], *, as_json: bool, yes: bool) -> None:
+    """Name the OLTs that a job would leave, where its executions are deleted, and ask at a terminal."""
+    if not olts:
+        return
+    more = f" and {len(olts) - _MOST_SHOWN} more" if len(olts) > _MOST_SHOWN else ""
+    named = ", ".join(olts[:_MOST_SHOWN]) + more
+    typer.echo(f"{job} leaves {len(olts)} OLTs, and its executions there are deleted: {named}", err=True)
+    if sys.stdin.isatty() and not (yes or as_json):
+        typer.confirm("Go on?", abort=True, err=True)
+
+
 def _print_load(found: Sequence[WhatIf]) -> None:
     """Print to standard error: standard output is for scripts."""
     if not found:

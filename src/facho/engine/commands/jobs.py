@@ -173,6 +173,14 @@ def affected_olts(job: SnmpJob, changes: JobChanges) -> dict[int, str]:
     return olts | dict(targeted_olts(target, site, job.brand).values_list("id", "name"))
 
 
+def olts_left_by(job: SnmpJob, changes: JobChanges) -> list[str]:
+    """Return the names of the OLTs from which another target would detach a job."""
+    target, site = _changed_target(job, changes)
+    changed = SnmpJob.objects.select_related("brand").get(pk=job.pk)
+    changed.target, changed.target_site = target, site
+    return target_changes(changed, has_oids=changed.oids.exists())[1]
+
+
 def _changed_target(job: SnmpJob, changes: JobChanges) -> tuple[str, str]:
     target = job.target if changes.target is None else changes.target
     given = job.target_site if changes.site is None else changes.site
