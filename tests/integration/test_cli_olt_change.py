@@ -101,8 +101,8 @@ def test_nothing_changes_when_an_olt_does_not_answer_with_the_new_settings(
     facho: OwnFacho, fleet: FleetProcess
 ) -> None:
     host, port = fleet.addresses[0]
-    patient = {"FACHO_REQUEST_TIMEOUT": "60", "FACHO_REQUEST_RETRIES": "0", "NEW": SECRET}
-    # Nothing listens on port 9, which is said at once.
+    patient = {"FACHO_REQUEST_TIMEOUT": "20", "FACHO_REQUEST_RETRIES": "0", "NEW": SECRET}
+    # Nothing listens on port 9: its silence is waited for once.
     bad = facho.run("olt", "change", "olt-1", "--address", f"{host}:9", "--test", "--yes", **patient)
     assert (bad.returncode, bad.stdout) == (3, "")
     assert "Nothing was changed: 1 of 1 OLTs did not answer." in bad.stderr

@@ -81,13 +81,13 @@ def names(**wanted: str) -> list[str]:
 
 PAGES = {
     "olts/": 11,
-    "olts/{}/": 23,
+    "olts/{}/": 24,
     "olts/{}/ports/": 21,
     "olts/{}/collection/": 20,
     "olts/{}/load/": 15,
     "olts/{}/events/": 11,
     "olts/{}/live/": 6,
-    "olts/{}/overview/part/": 18,
+    "olts/{}/overview/part/": 19,
     "olts/{}/ports/part/": 16,
     "olts/{}/collection/part/": 9,
     "olts/{}/load/part/": 10,
