@@ -24,7 +24,10 @@ _TITLES: Final = {"snmp_version": "version", "max_requests_per_second": "max_rat
 
 @dataclass(frozen=True, slots=True)
 class WantedOlt:
-    """What is None, or no limit of `limits`, stays as it is. A limit of None is that of the settings."""
+    """The values that a person wants an OLT to have.
+
+    A value of None, and a limit that `limits` lacks, stay as they are. A limit of None takes the setting.
+    """
 
     name: str | None = None
     address: str | None = None

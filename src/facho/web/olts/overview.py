@@ -29,7 +29,7 @@ _EVENTS_SHOWN: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """What is wrong now: the first of each kind, and how many there are in all."""
+    """The problems of now: the first of each kind, and how many there are in all."""
 
     outages: Sequence[PortOutage]
     nodes: Sequence[NodeRow]
