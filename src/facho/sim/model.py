@@ -124,8 +124,8 @@ class OltModel:
         self._noise = array("Q", random.randbytes(8 * shape.onus))
         # Noise of the last moment that was asked for.
         self._passing_noise: tuple[float, array[int]] = (0.0, array("Q"))
-        self._flapping: tuple[float, frozenset[int]] = (0.0, frozenset())
-        self._fading: tuple[float, frozenset[int]] = (0.0, frozenset())
+        # The ONUs that were chosen at random, with their fraction, by the bits that chose them.
+        self._chosen: dict[int, tuple[float, frozenset[int]]] = {}
         self._states: dict[int, OnuState] = {}
         self.dark_ports: set[int] = set()
         # Additional loss in dB by port, as of a bent fibre.
@@ -161,12 +161,17 @@ class OltModel:
         return (now - offset) // every * every + offset
 
     def _flapping_rows(self) -> frozenset[int]:
-        fraction, rows = self._flapping
-        if fraction != self.motion.flapping:
-            fraction = self.motion.flapping
+        return self._random_rows(self.motion.flapping, 40)
+
+    def _random_rows(self, fraction: float, shift: int) -> frozenset[int]:
+        """Return a fraction of the ONUs, chosen by the 16 bits of their noise above `shift`."""
+        known, rows = self._chosen.get(shift, (0.0, frozenset()))
+        if known != fraction:
             limit = fraction * 0x10000
-            rows = frozenset(row for row, noise in enumerate(self._noise) if (noise >> 40 & 0xFFFF) < limit)
-            self._flapping = fraction, rows
+            rows = frozenset(
+                row for row, noise in enumerate(self._noise) if (noise >> shift & 0xFFFF) < limit
+            )
+            self._chosen[shift] = fraction, rows
         return rows
 
     def _jitter(self, row: int, now: float) -> int:
@@ -238,13 +243,7 @@ class OltModel:
         return base + motion.drift_db * math.sin(math.tau * (now / motion.drift_period_s + phase))
 
     def fading_rows(self) -> frozenset[int]:
-        fraction, rows = self._fading
-        if fraction != self.motion.fading:
-            fraction = self.motion.fading
-            limit = fraction * 0x10000
-            rows = frozenset(row for row, noise in enumerate(self._noise) if (noise >> 8 & 0xFFFF) < limit)
-            self._fading = fraction, rows
-        return rows
+        return self._random_rows(self.motion.fading, 8)
 
     def faded_db(self, row: int, now: float) -> float:
         """Return how much light an ONU has lost since it was last repaired."""
