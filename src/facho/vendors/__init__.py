@@ -17,7 +17,7 @@ from facho.vendors.detect import Detection, Identity, detect, probes
 from facho.vendors.errors import BadProfile
 from facho.vendors.facts import Entity
 from facho.vendors.index import Key
-from facho.vendors.library import GENERIC, builtin, load, with_extra
+from facho.vendors.library import GENERIC, builtin, known_facts, load, with_extra
 from facho.vendors.rules import State
 from facho.vendors.schema import Profile
 
@@ -37,6 +37,7 @@ __all__ = [
     "UnreadableRows",
     "builtin",
     "detect",
+    "known_facts",
     "load",
     "probes",
     "with_extra",

@@ -168,7 +168,7 @@ class _CompiledTable:
         self._table = table
         self.entity = table.entity
         self._index = compile_index(table.index)
-        self._columns = [_compile_column(table, column) for column in table.columns]
+        self._columns = [_compile_column(column) for column in table.columns]
 
     def decode(
         self,
@@ -211,8 +211,8 @@ class _CompiledTable:
             ]
 
 
-def _compile_column(table: Table, column: Column) -> _CompiledColumn:
-    fact, usual = table.fact(column), compile_rule(table.fact(column), column.rule)
+def _compile_column(column: Column) -> _CompiledColumn:
+    fact, usual = column.meaning, compile_rule(column.meaning, column.rule)
     return _CompiledColumn(
         column.fact,
         tuple(

@@ -1,14 +1,18 @@
-"""The facts that profiles can provide, with their units and states: the same for all vendors.
+"""The registry of facts: all that can be known of OLTs and ONUs, the same for all vendors.
 
-Profiles may name no others, so that ONUs of all brands can be compared.
+The facts themselves are in `facts.yaml`. A profile may declare more of them, in the same form; everything
+that stores, shows or exports facts goes by this registry and needs no change for a new one.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import resources
 from typing import Final
+
+from facho.vendors.profile_entries import Entry, Fields, Form, bounds, one_of, read_file, unread
 
 
 class Entity(enum.StrEnum):
@@ -19,6 +23,8 @@ class Entity(enum.StrEnum):
     PORT = "port"
     BOARD = "board"
     FAN = "fan"
+    PSU = "psu"
+    UPLINK = "uplink"
     OLT = "olt"
     AUTOFIND = "autofind"
 
@@ -29,7 +35,10 @@ def full_fact_name(entity: str, fact: str) -> str:
 
 
 class Kind(enum.StrEnum):
-    """The type of a fact: in Python float, int, str, datetime, IPv4Address or State."""
+    """The type of a fact: in Python float, int, str, datetime, IPv4Address or State.
+
+    A rate is computed from two readings of a counter; no column provides it.
+    """
 
     NUMBER = "number"
     WHOLE = "whole number"
@@ -39,6 +48,7 @@ class Kind(enum.StrEnum):
     DATE = "date"
     IP = "ip"
     WORD = "word"
+    RATE = "rate"
 
 
 class Confidence(enum.StrEnum):
@@ -128,149 +138,122 @@ class Fact:
     low: float | None = None
     high: float | None = None
     words: Words | None = None
+    # The fact that the movement of this counter becomes; empty for a gauge.
+    rate: str = ""
+    # Its values are kept over time.
+    history: bool = False
+    # The search finds ONUs by its words.
+    search: bool = False
+    # Its name as people read it, by language.
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_counter(self) -> bool:
+        return bool(self.rate)
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in (Kind.NUMBER, Kind.WHOLE, Kind.RATE)
 
 
-def _text(what: str) -> Fact:
-    return Fact(Kind.TEXT, what)
-
-
-def _whole(what: str, unit: str = "", low: float | None = 0, high: float | None = None) -> Fact:
-    return Fact(Kind.WHOLE, what, unit, low, high)
-
-
-def _number(what: str, unit: str, low: float, high: float) -> Fact:
-    return Fact(Kind.NUMBER, what, unit, low, high)
-
-
-def _word(what: str, words: Words) -> Fact:
-    return Fact(Kind.WORD, what, words=words)
-
-
-def _rx(what: str) -> Fact:
-    return _number(what, "dBm", -50, 10)
-
-
-def _tx(what: str) -> Fact:
-    return _number(what, "dBm", -15, 12)
-
-
-_SERIAL: Final = Fact(Kind.SERIAL, "GPON serial: four letters and eight hexadecimal digits")
-_MAC: Final = Fact(Kind.MAC, "hardware address, as aa:bb:cc:dd:ee:ff")
-_TEMPERATURE: Final = _number("temperature", "C", -60, 150)
-_VOLTAGE: Final = _number("supply voltage", "V", 0, 20)
-_BIAS: Final = _number("current of the laser", "mA", 0, 500)
-_CPU: Final = _number("CPU in use", "%", 0, 100)
-_MEMORY: Final = _number("memory in use", "%", 0, 100)
-_POWER: Final = _number("power drawn", "W", 0, 20_000)
-_VERSION: Final = _text("version of the software")
-
-_ONU: Final[Mapping[str, Fact]] = {
-    "serial": _SERIAL,
-    "serial_actual": Fact(Kind.SERIAL, "serial that the ONU itself reported"),
-    "mac": _MAC,
-    "name": _text("name that the operator gave"),
-    "description": _text("description that the operator gave"),
-    "type": _text("type of ONU that is configured"),
-    "model": _text("model that the ONU reports"),
-    "vendor_id": _text("maker that the ONU reports"),
-    "hw_version": _text("version of the hardware"),
-    "sw_version": _VERSION,
-    "sw_version_standby": _text("version of the software that is not running"),
-    "line_profile": _text("line profile"),
-    "srv_profile": _text("service profile"),
-    "plan": _text("the customer's plan"),
-    "admin_state": _word("what the operator wants", ADMIN_STATES),
-    "state": _word("whether it works", ONU_STATES),
-    "config_state": _word("whether its configuration was taken", CONFIG_STATES),
-    "match_state": _word("whether it can do what is configured", CONFIG_STATES),
-    "down_cause": _word("why it went away the last time", DOWN_CAUSES),
-    "last_up": Fact(Kind.DATE, "when it came the last time"),
-    "last_down": Fact(Kind.DATE, "when it went the last time"),
-    "last_dying_gasp": Fact(Kind.DATE, "when it lost its power the last time"),
-    "uptime_s": _whole("since when it has been running", "s"),
-    "registered_s": _whole("since when it has been registered", "s"),
-    "distance_m": _whole("length of the fibre", "m", 0, 100_000),
-    "last_distance_m": _whole("length of the fibre when it was last measured", "m", 0, 100_000),
-    "mac_count": _whole("hardware addresses behind it"),
-    "onu_rx_dbm": _rx("power that the ONU receives"),
-    "onu_tx_dbm": _tx("power that the ONU sends"),
-    "olt_rx_dbm": _rx("power that the OLT receives from it"),
-    "catv_rx_dbm": _rx("power of the television signal"),
-    "temperature_c": _TEMPERATURE,
-    "voltage_v": _VOLTAGE,
-    "bias_ma": _BIAS,
-    "ip": Fact(Kind.IP, "IP address"),
-    "ip_mac": _MAC,
-    "up_octets": _whole("octets from the customer, counted", "octets"),
-    "down_octets": _whole("octets to the customer, counted", "octets"),
-    "frame": _whole("frame or shelf, where a column says it"),
-    "slot": _whole("slot, where a column says it"),
-    "port": _whole("PON port, where a column says it"),
-    "onu_id": _whole("number on its port, where a column says it"),
+Registry = Mapping[Entity, Mapping[str, Fact]]
+LANGUAGES: Final = ("en", "es")
+_WORD_SETS: Final[Mapping[str, Words]] = {
+    "onu_states": ONU_STATES,
+    "down_causes": DOWN_CAUSES,
+    "admin_states": ADMIN_STATES,
+    "link_states": LINK_STATES,
+    "port_causes": PORT_CAUSES,
+    "board_states": BOARD_STATES,
+    "config_states": CONFIG_STATES,
 }
-_PORT: Final[Mapping[str, Fact]] = {
-    "name": _text("name"),
-    "description": _text("description that the operator gave"),
-    "state": _word("whether it works", LINK_STATES),
-    "admin_state": _word("what the operator wants", ADMIN_STATES),
-    "down_cause": _word("why it went down the last time", PORT_CAUSES),
-    "onus_known": _whole("ONUs that are configured"),
-    "onus_online": _whole("ONUs that work"),
-    "onus_offline": _whole("ONUs that do not"),
-    "tx_dbm": _tx("power that the module sends"),
-    "rx_dbm": _rx("power that the module receives"),
-    "temperature_c": _TEMPERATURE,
-    "voltage_v": _VOLTAGE,
-    "bias_ma": _BIAS,
-    "in_octets": _whole("octets received, counted", "octets"),
-    "out_octets": _whole("octets sent, counted", "octets"),
-    "speed_mbps": _whole("speed", "Mbit/s"),
-}
-_BOARD: Final[Mapping[str, Fact]] = {
-    "name": _text("kind of board"),
-    "state": _word("whether it works", BOARD_STATES),
-    "cpu_pct": _CPU,
-    "memory_pct": _MEMORY,
-    "temperature_c": _TEMPERATURE,
-    "power_w": _POWER,
-    "sw_version": _VERSION,
-    "serial": _text("serial number"),
-}
-_OLT: Final[Mapping[str, Fact]] = {
-    "name": _text("name"),
-    "description": _text("what it says that it is"),
-    "model": _text("model"),
-    "version": _VERSION,
-    "serial": _text("serial number"),
-    "uptime_s": _whole("seconds since its agent started; wraps after 497 days", "s"),
-    "cpu_pct": _CPU,
-    "memory_pct": _MEMORY,
-    "temperature_c": _TEMPERATURE,
-    "power_w": _POWER,
-}
+# A state that no other word fits; decoders return it for numbers that a profile does not know.
+_UNKNOWN: Final = "unknown"
+_LONGEST_NAME: Final = 40
 
-FACTS: Final[Mapping[Entity, Mapping[str, Fact]]] = {
-    Entity.ONU: _ONU,
-    Entity.UNI: {
-        "state": _word("whether its link is up", LINK_STATES),
-        "admin_state": _word("what the operator wants", ADMIN_STATES),
-        "speed": _text("speed, in the vendor's words"),
+
+def _read_words(entry: Entry) -> Words:
+    if not entry.is_map:
+        return _WORD_SETS[entry.choice(_WORD_SETS)]
+    words = {key.name(): value.text() for key, value in entry.pairs()}
+    return {**words, _UNKNOWN: words.get(_UNKNOWN, "the profile has no word for it")}
+
+
+_FACT: Final = Form(
+    {
+        "kind": one_of(Kind),
+        **dict.fromkeys(LANGUAGES, Entry.text),
+        "what": Entry.text,
+        "unit": Entry.text,
+        "range": bounds(Entry.number),
+        "words": _read_words,
+        "rate": Entry.name,
+        "history": Entry.flag,
+        "search": Entry.flag,
     },
-    Entity.PORT: _PORT,
-    Entity.BOARD: _BOARD,
-    Entity.FAN: {
-        "state": _word("whether it works", BOARD_STATES),
-        "speed_rpm": _number("speed", "rpm", 0, 100_000),
-        "speed_pct": _number("speed", "%", 0, 100),
-    },
-    Entity.OLT: _OLT,
-    Entity.AUTOFIND: {
-        "serial": _SERIAL,
-        "mac": _MAC,
-        "model": _text("model that the ONU reports"),
-        "vendor_id": _text("maker that the ONU reports"),
-        "sw_version": _VERSION,
-        "hw_version": _text("version of the hardware"),
-        "seen_at": Fact(Kind.DATE, "when the OLT found it"),
-    },
-}
+    ("kind", *LANGUAGES, "what"),
+)
+
+
+def parse_facts(entry: Entry) -> dict[Entity, dict[str, Fact]]:
+    """Read a section of facts, by entity. Mistakes are added to those of the file."""
+    entities = Form(dict.fromkeys(map(str, Entity), unread)).read(entry).values
+    return {Entity(entity): _parse_facts_of(of) for entity, of in entities.items()}
+
+
+def _parse_facts_of(entry: Entry) -> dict[str, Fact]:
+    found = {}
+    for key, value in entry.pairs():
+        name = key.name()
+        if len(name) > _LONGEST_NAME:
+            key.wrong(f"a name has at most {_LONGEST_NAME} characters")
+        if (fact := _parse_fact(_FACT.read(value))) is not None:
+            found[name] = fact
+    _check_rates(entry, found)
+    return found
+
+
+def _parse_fact(fields: Fields) -> Fact | None:
+    if not fields.complete:
+        return None
+    values = dict(fields.values)
+    kind: Kind = values.pop("kind")
+    if ("words" in values) != (kind is Kind.WORD):
+        fields.entry.wrong(f"'words' are for the kind {Kind.WORD.value}, which needs them")
+    starts_at_zero = kind in (Kind.WHOLE, Kind.RATE)
+    low, high = map(_plain, values.pop("range", (0 if starts_at_zero else None, None)))
+    labels = {language: values.pop(language) for language in LANGUAGES}
+    fact = Fact(kind, low=low, high=high, labels=labels, **values)
+    if fact.history and not fact.is_number:
+        fields.wrong("history", "only numbers have a history")
+    if fact.is_counter and kind is not Kind.WHOLE:
+        fields.wrong("rate", f"a counter is a {Kind.WHOLE.value}")
+    return fact
+
+
+def _plain(number: float | None) -> float | None:
+    return int(number) if number is not None and float(number).is_integer() else number
+
+
+def _check_rates(entry: Entry, facts: Mapping[str, Fact]) -> None:
+    """Each counter names a rate of its own entity, and each rate has one counter."""
+    counted = [fact.rate for fact in facts.values() if fact.is_counter]
+    rates = [name for name, fact in facts.items() if fact.kind is Kind.RATE]
+    if sorted(counted) != sorted(rates):
+        entry.wrong(f"counters become {sorted(counted)}, and the rates are {sorted(rates)}")
+
+
+def _builtin_facts() -> Registry:
+    file = resources.files("facho.vendors") / "facts.yaml"
+    entry = read_file(file.read_text("utf-8"), "facts.yaml")
+    found = parse_facts(entry)
+    entry.mistakes.raise_if_any()
+    return {entity: found[entity] for entity in Entity}
+
+
+FACTS: Final = _builtin_facts()
+
+
+def join_facts(known: Registry, declared: Registry) -> Registry:
+    """Return the facts of both; a fact that is known stays as it is."""
+    return {entity: {**declared.get(entity, {}), **known.get(entity, {})} for entity in Entity}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, reduce
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from facho.vendors.errors import BadProfile, Mistake
+from facho.vendors.facts import FACTS, Registry, join_facts
 from facho.vendors.parse import parse_profile
 from facho.vendors.schema import Profile
 
@@ -22,6 +23,12 @@ def builtin() -> Mapping[str, Profile]:
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
     profiles = [parse_profile((folder / file).read_text("utf-8"), file) for file in files]
     return {profile.name: profile for profile in profiles}
+
+
+@cache
+def known_facts() -> Registry:
+    """Return the facts of the registry, with those that profiles declare."""
+    return reduce(join_facts, (profile.own_facts for profile in builtin().values()), FACTS)
 
 
 def load(path: Path) -> Profile:

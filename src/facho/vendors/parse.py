@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from facho.vendors.facts import Confidence, Entity
+from facho.vendors.facts import FACTS, Confidence, Entity, Registry, join_facts, parse_facts
 from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, pop_origin
 from facho.vendors.parse_index import parse_layout
 from facho.vendors.profile_entries import Entry, Form, Mistakes, list_of, one_of, read_file, unread, whole
@@ -66,6 +66,7 @@ _PROFILE: Final = Form(
         **ORIGIN_KEYS,
         "detect": _DETECT.read,
         "ask": lambda entry: _MANNERS.read(entry).build(RequestRules),
+        "facts": unread,
         "indexes": unread,
         "tables": unread,
         "quirks": list_of(_QUIRK.read),
@@ -79,6 +80,8 @@ _NEEDED: Final[dict[Entity, tuple[frozenset[str], ...]]] = {
     Entity.PORT: (frozenset({"port"}),),
     Entity.BOARD: (frozenset({"slot"}), frozenset({"row"})),
     Entity.FAN: (frozenset({"row"}), frozenset({"slot"})),
+    Entity.PSU: (frozenset({"row"}), frozenset({"slot"})),
+    Entity.UPLINK: (frozenset({"row"}), frozenset({"name"})),
     Entity.OLT: (frozenset(),),
     Entity.AUTOFIND: (frozenset({"row"}), frozenset({"onu"})),
 }
@@ -102,6 +105,8 @@ def parse_profile(text: str, file: str) -> Profile:
     )
     if not rules and values.get("profile") != _FALLBACK:
         entry.wrong("'detect' needs at least one rule in 'any': no device would ever get this profile")
+    own_facts = _parse_own_facts(values["facts"]) if "facts" in values else {}
+    facts = join_facts(FACTS, own_facts)
     indexes = {
         layout.name: layout
         for key, value in (values["indexes"].pairs() if "indexes" in values else ())
@@ -110,7 +115,7 @@ def parse_profile(text: str, file: str) -> Profile:
     tables = tuple(
         table
         for key, value in (values["tables"].pairs() if "tables" in values else ())
-        if (table := _parse_table(key.name(), value, indexes, origin)) is not None
+        if (table := _parse_table(key.name(), value, indexes, origin, facts)) is not None
     )
     request_rules: RequestRules = values.get("ask", RequestRules())
     _check_joins(entry.mistakes, tables)
@@ -129,7 +134,16 @@ def parse_profile(text: str, file: str) -> Profile:
         request_rules,
         origin,
         tuple(quirk for quirk in quirks if quirk is not None),
+        own_facts,
     )
+
+
+def _parse_own_facts(entry: Entry) -> Registry:
+    own = parse_facts(entry)
+    for entity, facts in own.items():
+        for name in facts.keys() & FACTS[entity].keys():
+            entry.wrong(f"there is a fact '{name}' of {entity} already")
+    return own
 
 
 def _parse_detect_rule(entry: Entry, origin: Origin, *, exception: bool) -> DetectRule:
@@ -147,7 +161,9 @@ def _parse_detect_rule(entry: Entry, origin: Origin, *, exception: bool) -> Dete
     return rule
 
 
-def _parse_table(name: str, entry: Entry, indexes: dict[str, IndexLayout], origin: Origin) -> Table | None:
+def _parse_table(
+    name: str, entry: Entry, indexes: dict[str, IndexLayout], origin: Origin, facts: Registry
+) -> Table | None:
     fields = _TABLE.read(entry)
     values = fields.values
     if not fields.complete or values["of"] != fields.entries["of"].text():
@@ -166,7 +182,7 @@ def _parse_table(name: str, entry: Entry, indexes: dict[str, IndexLayout], origi
         fields.wrong("ask", "only tables of ONUs can be asked for those that are online")
     origin = pop_origin(fields, origin)
     columns = [
-        parse_column(key, value, entity, values.get("oid", ""), origin)
+        parse_column(key, value, entity, values.get("oid", ""), origin, facts)
         for key, value in values["columns"].pairs()
     ]
     return Table(

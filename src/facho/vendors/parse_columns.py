@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from facho.core.oid_limits import LARGEST_ARC
-from facho.vendors.facts import FACTS, Confidence, Entity, Fact, Kind
+from facho.vendors.facts import Confidence, Entity, Fact, Kind, Registry
 from facho.vendors.profile_entries import (
     Entry,
     Fields,
@@ -77,11 +77,16 @@ _KINDS: Final = {
 }
 
 
-def parse_column(key: Entry, entry: Entry, entity: Entity, table_oid: str, origin: Origin) -> Column | None:
+def parse_column(
+    key: Entry, entry: Entry, entity: Entity, table_oid: str, origin: Origin, facts: Registry
+) -> Column | None:
     name = key.text()
-    fact = FACTS[entity].get(name)
+    fact = facts[entity].get(name)
     if fact is None:
-        key.wrong(f"'{name}' is no fact of {entity}: there are {', '.join(FACTS[entity])}")
+        key.wrong(f"'{name}' is no fact of {entity}: there are {', '.join(facts[entity])}")
+        return None
+    if fact.kind is Kind.RATE:
+        key.wrong(f"'{name}' is computed from a counter: name the counter")
         return None
     fields = _COLUMN.read(entry)
     source, rule = _parse_source(fields, table_oid), _parse_rule(fields, name, fact)
@@ -95,6 +100,7 @@ def parse_column(key: Entry, entry: Entry, entity: Entity, table_oid: str, origi
         rule,
         origin,
         tuple(each for each in otherwise if each is not None),
+        meaning=fact,
         line=key.line,
         **fields.values,
     )

@@ -70,7 +70,7 @@ def compile_rule(fact: Fact, rule: Rule) -> Reader:
     match fact.kind:
         case Kind.WHOLE if rule == Rule() and fact.low == 0 and fact.high is None:
             return _counter(_number(fact, rule))
-        case Kind.NUMBER | Kind.WHOLE:
+        case Kind.NUMBER | Kind.WHOLE | Kind.RATE:
             return _cached(_number(fact, rule))
         case Kind.WORD:
             return _cached(_word(rule.enum, rule.no_value))

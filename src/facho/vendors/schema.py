@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from facho.vendors.facts import FACTS, Confidence, Entity, Fact
+from facho.vendors.facts import Confidence, Entity, Fact, Registry
 
 PARTS = ("frame", "slot", "port", "onu", "uni", "row", "name", "mac")
 
@@ -244,6 +244,8 @@ class Column:
     rule: Rule
     origin: Origin
     otherwise: tuple[Source, ...] = ()
+    # The entry of the fact in the registry.
+    meaning: Fact = field(kw_only=True)
     keep_last: bool = False
     note: str = ""
     line: int = 0
@@ -272,9 +274,6 @@ class Table:
     # It costs the OLT much, so that a slower schedule is proposed.
     slow: bool = False
     line: int = 0
-
-    def fact(self, column: Column) -> Fact:
-        return FACTS[self.entity][column.fact]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +324,8 @@ class Profile:
     request_rules: RequestRules
     origin: Origin
     quirks: tuple[Quirk, ...] = ()
+    # Facts that it declares besides those of the registry.
+    own_facts: Registry = field(default_factory=dict)
 
     def oids(self, *entities: Entity) -> tuple[str, ...]:
         """Return the columns to read for these entities, or for all, each once."""

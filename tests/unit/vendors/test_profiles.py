@@ -463,7 +463,7 @@ def _read_as_nothing(name: str) -> Iterator[tuple[str, object, object]]:
                 for marker in rule.no_value if rule is not None else ():
                     raw = marker.encode() if isinstance(marker, str) else marker
                     assert rule is not None
-                    read = compile_rule(table.fact(column), rule).one(raw)
+                    read = compile_rule(column.meaning, rule).one(raw)
                     yield f"{table.name}.{column.fact}", raw, read
 
 

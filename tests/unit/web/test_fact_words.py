@@ -3,11 +3,9 @@
 import pytest
 from django.utils import translation
 
-from facho.apps.hosts.selectors import PLACE_FACTS
-from facho.vendors import Entity
-from facho.vendors.facts import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, ONU_STATES
+from facho.vendors.facts import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, LANGUAGES, ONU_STATES
 from facho.web.words.fact_choices import describe_fact, pick_facts
-from facho.web.words.facts import ONU_FACTS, fact_name, fact_value, sort_facts
+from facho.web.words.facts import fact_name, fact_value, sort_facts
 
 MEANINGS = {
     "state": ONU_STATES,
@@ -18,8 +16,15 @@ MEANINGS = {
 }
 
 
-def test_every_fact_of_an_onu_has_a_name() -> None:
-    assert set(ONU_FACTS) == set(FACTS[Entity.ONU]) - set(PLACE_FACTS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_fact_has_a_name(language: str) -> None:
+    with translation.override(language):
+        assert not [
+            (entity, fact)
+            for entity, facts in FACTS.items()
+            for fact in facts
+            if fact_name(fact, entity) in ("", fact)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +45,8 @@ def test_every_meaning_is_said_in_spanish(fact: str, meaning: str) -> None:
         ("uptime_s", 273_600, "3 d 04 h"),
         ("mac_count", 0, "0"),
         ("up_octets", 3_221_225_472, "3,0\xa0GB"),
+        ("up_bps", 12_345_678, "12,3 Mbit/s"),
+        ("up_bps", 999, "999 bit/s"),
         ("last_down", "2025-06-10 08:05:09", "10/06/2025 08:05:09"),
         ("last_down", "never", "never"),
         ("description", "Ana", "Ana"),

@@ -35,7 +35,7 @@ from facho.apps.discovery.roster import (
     place_columns,
 )
 from facho.core.onu_states import after_complete_discovery
-from facho.vendors import Facts
+from facho.vendors import Entity, Facts
 
 ONLINE: Final = "online"
 PRESENT: Final = Presence.PRESENT.value
@@ -65,6 +65,8 @@ class Finding:
     of_one: bool = False
     # The task that it was part of.
     task: str = "table"
+    # The customer ports of the ONUs.
+    unis: Facts = field(default_factory=lambda: Facts(Entity.UNI))
     # Some rows could not be read: an ONU that is not in it may be in one of those.
     has_gaps: bool = False
 
@@ -149,13 +151,17 @@ def _fill(roster: Roster, rows: FindingRows, stored: StoredFact, fact: str) -> N
         roster.fill(stored, positions, values, keep=keep)
 
 
+def offline_positions(roster: Roster) -> list[int]:
+    return [position for position, state in enumerate(roster["state"]) if state != ONLINE]
+
+
 def clear_offline(roster: Roster, finding: Finding) -> None:
     """Clear the facts of ONUs that were not asked because they are not online.
 
     The old value would look as fresh as the values of the others.
     """
     kept = {fact for fact, _ in finding.keep_last}
-    offline = [position for position, state in enumerate(roster["state"]) if state != ONLINE]
+    offline = offline_positions(roster)
     for stored in VALUES:
         if stored.name in finding.of_online and stored.name not in kept:
             stale = [position for position in offline if roster[stored.name][position] != stored.empty]

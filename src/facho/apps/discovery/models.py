@@ -47,6 +47,8 @@ class Onu(models.Model):
     description = models.TextField(_("description"), default="", blank=True)
     model = models.CharField(_("model"), max_length=120, default="", blank=True)
     plan = models.CharField(_("plan"), max_length=120, default="", blank=True)
+    hw_version = models.CharField(_("hardware version"), max_length=80, default="", blank=True)
+    sw_version = models.CharField(_("software version"), max_length=120, default="", blank=True)
     distance_m = models.IntegerField(_("distance (m)"), null=True)
     state = models.CharField(_("state"), max_length=20, default="", blank=True)
     # Its last known state, while the present one is not known.
@@ -56,6 +58,8 @@ class Onu(models.Model):
     onu_tx_dbm = models.FloatField(_("power sent by the ONU (dBm)"), null=True)
     olt_rx_dbm = models.FloatField(_("power at the OLT (dBm)"), null=True)
     temperature_c = models.FloatField(_("temperature (C)"), null=True)
+    # Facts without a column, and its customer ports: see `facho.apps.extras`.
+    extras = models.TextField(_("other facts"), default="", blank=True)
     # The baseline: the median of its last week, of the power that `rx_usual_of` names.
     rx_usual_dbm = models.FloatField(_("usual power (dBm)"), null=True)
     rx_usual_of = models.CharField(_("usual power of"), max_length=20, default="", blank=True)
@@ -90,6 +94,8 @@ class Onu(models.Model):
             models.Index(fields=["mac"], name="onu_data_mac_like", opclasses=["varchar_pattern_ops"]),
             models.Index(LowerPrefix("description"), name="onu_data_description"),
             models.Index(fields=["state", "id"], name="onu_data_state"),
+            models.Index(fields=["model", "sw_version", "hw_version"], name="onu_data_versions"),
+            models.Index(fields=["sw_version", "id"], name="onu_data_software"),
             # Few ONUs are weak or absent.
             models.Index(fields=["id"], name="onu_data_weak", condition=~Q(optical_state="")),
             models.Index(fields=["id"], name="onu_data_absent", condition=Q(presence="absent")),

@@ -98,6 +98,8 @@ VALUES: Final = (
     _text("description", "name"),
     _text("model", "type"),
     _text("plan"),
+    _text("hw_version"),
+    _text("sw_version"),
     StoredFact("distance_m", ("distance_m",), None, _unchanged, whole),
     _word("state"),
     _word("down_cause"),
@@ -170,7 +172,9 @@ INDEXES: Final = _TextCache(_dotted)
 
 
 _IDENTITY: Final = tuple(each.name for each in IDENTITY)
-_VALUES: Final = tuple(each.name for each in VALUES)
+# Facts without a column, as one text: `facho.apps.extras`.
+EXTRAS: Final = "extras"
+_VALUES: Final = (*(each.name for each in VALUES), EXTRAS)
 _PRESENCE: Final = ("presence", "missed")
 _PARTS: Final = tuple(each.name for each in PARTS)
 # Columns that few ONUs have, and that are seldom read.

@@ -17,6 +17,7 @@ from django.db import connection
 
 from facho.apps.db import sql
 from facho.apps.db.sql import update_rows
+from facho.apps.discovery.extra_facts import fill_extras, has_extras
 from facho.apps.discovery.findings import (
     PRESENT,
     DiscoveryMatcher,
@@ -41,7 +42,7 @@ from facho.apps.discovery.onu_events import (
     judge_optics,
     new_duplicates,
 )
-from facho.apps.discovery.roster import IDENTITY, PARTS, VALUES, Roster
+from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
 from facho.core.onu_states import ABSENT_AFTER
 from facho.core.optics import Limits
 from facho.vendors import UnreadableRows as FoundRows
@@ -191,6 +192,8 @@ class _FindingsWriter:
         for stored in VALUES:
             if stored.name in self._roster:
                 fill_values(self._roster, self._all, stored)
+        if EXTRAS in self._roster:
+            fill_extras(self._roster, self._all)
         for rows in self._others:
             if rows.finding.of_online:
                 clear_offline(self._roster, rows.finding)
@@ -257,6 +260,8 @@ def _needed_columns(collection: Sequence[FindingRows], *, has_discovery: bool) -
     """Yield the stored columns with which the findings are compared."""
     facts = {fact for rows in collection for fact in (*rows.facts.columns, *rows.finding.of_online)}
     yield from (each.name for each in VALUES if facts.intersection(each.facts))
+    if any(map(has_extras, collection)):
+        yield EXTRAS
     if any(rows.finding.of_online for rows in collection):
         yield "state"
     if has_power(collection):

@@ -30,6 +30,11 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "state": ("state", "down_cause", "distance_m"),
     "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
     "model": ("model", "type"),
+    "details": (
+        "vendor_id", "hw_version", "sw_version", "sw_version_standby", "line_profile", "srv_profile", "plan",
+        "admin_state", "config_state", "match_state", "ip", "ip_mac", "mac_count", "serial_actual",
+    ),
+    "traffic": ("up_octets", "down_octets", "port.in_octets", "port.out_octets"),
     "health": (
         "olt.uptime_s", "olt.version", "olt.model", "olt.serial", "olt.cpu_pct", "olt.memory_pct",
         "olt.temperature_c", "olt.power_w",
@@ -46,6 +51,8 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
         "autofind.seen_at",
     ),
 }  # fmt: skip
+# Of these an OLT is asked so often that only columns that it can deliver quickly are.
+WALKED_OFTEN: Final = frozenset({"traffic"})
 # The sets that a job may name; the others have the name of a fact, which stands for that fact alone.
 USUAL_SETS: Final = frozenset(USUAL_FACTS) - frozenset(FACTS[Entity.ONU])
 
@@ -155,8 +162,15 @@ def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
     identity = tuple(fact for fact in DISCOVERY_FACTS if fact in walked)
     # Without an identity column, the place in any table is all that is known of an ONU.
     offered = {DISCOVERY: identity or tuple(_usual_column(each).fact for each in _discoverable(profile)[:1])}
+    cheap = {
+        full_fact_name(table.entity, column.fact)
+        for table in profile.tables
+        if table.read_method is ReadMethod.WALK and not table.slow
+        for column in table.columns
+    }
     for job, facts in USUAL_FACTS.items():
-        offered[job] = tuple(fact for fact in facts if fact in has)
+        known = cheap if job in WALKED_OFTEN else has
+        offered[job] = tuple(fact for fact in facts if fact in known)
     return {job: facts for job, facts in offered.items() if facts}
 
 

@@ -17,8 +17,7 @@ from facho.apps.snmp_jobs.models import JobKind
 from facho.core.reasons import Reason, to_json
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import AskedColumn, KnownOnu, Part, is_addressable, tables_of
-from facho.vendors import Entity, Profile
-from facho.vendors.facts import FACTS
+from facho.vendors import Entity, Profile, known_facts
 from facho.vendors.schema import ReadMethod, Table
 
 TASK: Final = "read_onu"
@@ -47,7 +46,7 @@ def facts_of_onu(profile: Profile) -> tuple[str, ...]:
     """Return the facts that the family has about an ONU, except its place."""
     tables = [table for table in profile.tables if table.entity is Entity.ONU]
     offered = {column.fact for table in tables for column in table.columns}
-    return tuple(fact for fact in FACTS[Entity.ONU] if fact in offered and fact not in PLACE_FACTS)
+    return tuple(fact for fact in known_facts()[Entity.ONU] if fact in offered and fact not in PLACE_FACTS)
 
 
 def plan_onu_read(

@@ -13,14 +13,15 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import suggest_names
 from facho.snmp import Oid as Number
 from facho.snmp.errors import BadOid
-from facho.vendors import GENERIC
-from facho.vendors.facts import FACTS, full_fact_name
+from facho.vendors import GENERIC, known_facts
+from facho.vendors.facts import Kind, full_fact_name
 
 
-def known_facts(brand: Brand) -> set[str]:
+def facts_of_brand(brand: Brand) -> set[str]:
     """Return the facts that a job of this brand may ask for: `serial`, `port.state`.
 
-    A generic job may ask for every fact: which column provides it is looked up for each OLT.
+    A generic job may ask for every fact: which column provides it is looked up for each OLT. Nobody may ask
+    for a rate, which is computed from a counter.
     """
     rows = Oid.objects.exclude(provides="")
     if not brand.is_generic:
@@ -29,11 +30,16 @@ def known_facts(brand: Brand) -> set[str]:
     provided = {full_fact_name(entity, fact) for entity, fact in pairs}
     if not brand.is_generic:
         return provided
-    return provided | {full_fact_name(entity, fact) for entity, facts in FACTS.items() for fact in facts}
+    return provided | {
+        full_fact_name(entity, name)
+        for entity, facts in known_facts().items()
+        for name, fact in facts.items()
+        if fact.kind is not Kind.RATE
+    }
 
 
 def check_facts(facts: Sequence[str], brand: Brand) -> list[str]:
-    known = known_facts(brand) | USUAL_SETS
+    known = facts_of_brand(brand) | USUAL_SETS
     wanted = list(dict.fromkeys(fact.strip() for fact in facts))
     for fact in wanted:
         if fact not in known:

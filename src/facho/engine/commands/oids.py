@@ -14,8 +14,7 @@ from facho.engine.commands.input_checks import check_choice, check_free_name, un
 from facho.engine.commands.job_columns import parse_oid
 from facho.engine.commands.olts import brand_for, model_named
 from facho.engine.process.command_transaction import command
-from facho.vendors import Entity
-from facho.vendors.facts import FACTS
+from facho.vendors import Entity, known_facts
 
 _NAMED_AT_MOST: Final = 5
 
@@ -100,7 +99,7 @@ def _check_fact(entity: str, provides: str) -> dict[str, str]:
     """Check a fact against its entity; an empty entity means ONUs."""
     if entity:
         check_choice(entity, [each.value for each in Entity], "entity")
-    known = FACTS[Entity(entity or Entity.ONU)]
+    known = known_facts()[Entity(entity or Entity.ONU)]
     if provides and provides not in known:
         raise CommandError("provides", unknown_name(_("fact"), provides, known))
     return {"entity": entity, "provides": provides}

@@ -25,6 +25,8 @@ _USUAL: Final = (
     ("optics", "get", "15m"),
     ("description", "table", "1h"),
     ("model", "table", "1d"),
+    ("details", "table", "1d"),
+    ("traffic", "table", "5m"),
     ("health", "table", "5m"),
     ("ports", "table", "15m"),
     ("autofind", "table", "5m"),

@@ -76,7 +76,7 @@ def findings_of(parts: Iterable[PartResult], profile: Profile) -> Iterator[Findi
     """Yield what each part found. One that was read to its end without a row shows that nobody is there."""
     for outcome in parts:
         succeeded, kind = outcome.state is PartState.SUCCESS, outcome.part.kind
-        if outcome.decoded is not None and (succeeded or len(outcome.decoded.onus)):
+        if outcome.decoded is not None and (succeeded or _is_about_onus(outcome.decoded)):
             yield Finding(
                 outcome.decoded.onus,
                 complete_discovery=succeeded and kind == JobKind.DISCOVERY,
@@ -88,8 +88,13 @@ def findings_of(parts: Iterable[PartResult], profile: Profile) -> Iterator[Findi
                 if succeeded and kind == JobKind.GET
                 else frozenset(),
                 task=outcome.part.task_type,
+                unis=outcome.decoded[Entity.UNI],
                 has_gaps=outcome.decoded.has_gaps(Entity.ONU),
             )
+
+
+def _is_about_onus(decoded: Decoded) -> bool:
+    return bool(len(decoded.onus) or len(decoded[Entity.UNI]))
 
 
 def kept_facts(profile: Profile, part: Part) -> frozenset[tuple[str, str]]:

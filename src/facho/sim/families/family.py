@@ -51,7 +51,7 @@ def system_columns(description: str, object_id: str) -> tuple[OltColumn, ...]:
 
 def fact_column(name: str, space: str, table: Table, column: Column, fact_of: FactOf) -> OltColumn:
     """Return a column of a profile whose values read back as the facts that `fact_of` gives."""
-    fact, rule = table.fact(column), column.rule
+    fact, rule = column.meaning, column.rule
 
     def value_of(olt: OltModel, row: int, now: float) -> Value:
         raw = encode_fact(fact, rule, fact_of(olt, row, now))

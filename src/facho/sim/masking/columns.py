@@ -144,7 +144,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _content_of(table: Table, column: Column) -> Content:
-    known = _BY_KIND.get(table.fact(column).kind)
+    known = _BY_KIND.get(column.meaning.kind)
     if known is not None:
         return known
     if column.fact in _PUBLIC_TEXTS or (table.entity, column.fact) in _PUBLIC_NAMES:

@@ -11,15 +11,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.hosts.selectors import PLACE_FACTS, USUAL_SETS, facts_offered
-from facho.vendors import GENERIC, Entity, builtin
-from facho.vendors.facts import FACTS, full_fact_name
-from facho.web.words.facts import ONU_FACTS
+from facho.vendors import GENERIC, Entity, builtin, known_facts
+from facho.vendors.facts import full_fact_name
+from facho.web.words.facts import fact_name
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
 
 _SET_NAMES: Final[Mapping[str, Text]] = {
     "optics": _("Optical values of ONUs"),
+    "details": _("Versions and other facts of ONUs"),
+    "traffic": _("Traffic"),
     "health": _("Health of the OLT and its boards"),
     "ports": _("Ports of the OLT"),
     "autofind": _("ONUs waiting for activation"),
@@ -30,27 +32,10 @@ _ENTITY_NAMES: Final[Mapping[Entity, Text | str]] = {
     Entity.PORT: _("Ports of the OLT"),
     Entity.BOARD: _("Boards"),
     Entity.FAN: _("Fans"),
+    Entity.PSU: _("Power supplies"),
+    Entity.UPLINK: _("Uplinks"),
     Entity.OLT: "OLT",
     Entity.AUTOFIND: _("ONUs waiting for activation"),
-}
-# Names of facts that ONUs do not have, or that mean something else there.
-_OTHER_FACTS: Final[Mapping[str, Text | str]] = {
-    "speed": _("Speed"),
-    "onus_known": _("Configured ONUs"),
-    "onus_online": _("ONUs online"),
-    "onus_offline": _("ONUs offline"),
-    "tx_dbm": _("Power sent"),
-    "rx_dbm": _("Power received"),
-    "in_octets": _("Bytes received"),
-    "out_octets": _("Bytes sent"),
-    "speed_mbps": _("Speed"),
-    "cpu_pct": "CPU",
-    "memory_pct": _("Memory"),
-    "power_w": _("Power drawn"),
-    "speed_rpm": _("Speed in revolutions"),
-    "speed_pct": _("Speed in percent"),
-    "version": _("Software"),
-    "seen_at": _("Found at"),
 }
 
 
@@ -77,9 +62,9 @@ def pick_facts(chosen: Collection[str] | None) -> list[FactGroup]:
     groups = [
         (str(_("Usual sets")), [(each, str(_SET_NAMES.get(each, each))) for each in sorted(USUAL_SETS)])
     ]
-    for entity, facts in FACTS.items():
+    for entity, facts in known_facts().items():
         names = [
-            (full_fact_name(entity, fact), _name(fact))
+            (full_fact_name(entity, fact), fact_name(fact, entity))
             for fact in facts
             if entity is not Entity.ONU or fact not in PLACE_FACTS
         ]
@@ -96,12 +81,8 @@ def describe_fact(fact: str) -> str:
         return str(_SET_NAMES[fact])
     thing, dot, own = fact.rpartition(".")
     if not dot or thing not in set(Entity):
-        return _name(fact)
-    return f"{_ENTITY_NAMES[Entity(thing)]}: {_name(own)}"
-
-
-def _name(fact: str) -> str:
-    return str(ONU_FACTS.get(fact) or _OTHER_FACTS.get(fact, fact))
+        return fact_name(fact)
+    return f"{_ENTITY_NAMES[Entity(thing)]}: {fact_name(own, Entity(thing))}"
 
 
 def _group(name: str, facts: Sequence[tuple[str, str]], wanted: Collection[str]) -> FactGroup:

@@ -1,0 +1,102 @@
+"""The facts of ONUs that have no column of their own, and their customer ports, merged into `extras`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from facho.apps.discovery.findings import FindingRows, offline_positions
+from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
+from facho.apps.extras import extra_value, read_extras, write_extras
+from facho.vendors import Entity, Facts, Key, known_facts
+
+# The key of the customer ports among the extras: the facts of each by its number.
+UNIS: Final = "unis"
+_OWN_COLUMNS: Final = frozenset(each.name for each in (*IDENTITY, *VALUES, *PARTS))
+
+
+@cache
+def extra_facts() -> tuple[str, ...]:
+    """Return the facts of ONUs that are kept as extras.
+
+    Counters become rates. Numbers that have a history change with every collection: their last value is
+    there, and the row of the ONU is not rewritten for it.
+    """
+    return tuple(
+        name
+        for name, fact in known_facts()[Entity.ONU].items()
+        if name not in _OWN_COLUMNS and not (fact.is_counter or fact.history)
+    )
+
+
+def has_extras(rows: FindingRows) -> bool:
+    asked = (*rows.facts.columns, *rows.finding.of_online)
+    return len(rows.finding.unis) > 0 or any(fact in extra_facts() for fact in asked)
+
+
+def _extras_of(rows: FindingRows) -> list[str]:
+    return [fact for fact in extra_facts() if fact in rows.facts.columns]
+
+
+def fill_extras(roster: Roster, collection: Sequence[FindingRows]) -> None:
+    """Merge what was found into the extras of each ONU. An empty answer removes a value unless it is kept."""
+    found: dict[int, dict[str, Any]] = {}
+    for rows in collection:
+        for fact in _extras_of(rows):
+            _collect_fact(found, rows, fact)
+        _collect_unis(found, roster, rows.finding.unis, keep=rows.finding.broken)
+        _clear_offline(found, roster, rows)
+    texts = roster[EXTRAS]
+    for position, values in found.items():
+        merged = {**read_extras(texts[position]), **values}
+        text = write_extras({fact: value for fact, value in merged.items() if value is not None})
+        if text != texts[position]:
+            roster.editable(EXTRAS)[position] = text
+            texts = roster[EXTRAS]
+
+
+def _collect_fact(found: dict[int, dict[str, Any]], rows: FindingRows, fact: str) -> None:
+    values = list(map(extra_value, rows.facts.columns[fact]))
+    for keep, positions in rows.split_by_keeping(fact):
+        for position, value in zip(positions, values, strict=True):
+            if position >= 0 and not (keep and value is None):
+                known = found.setdefault(position, {})
+                if value is not None or fact not in known:
+                    known[fact] = value
+
+
+def _clear_offline(found: dict[int, dict[str, Any]], roster: Roster, rows: FindingRows) -> None:
+    """Clear the facts of ONUs that were not asked because they are not online."""
+    kept = {fact for fact, _ in rows.finding.keep_last}
+    if stale := [fact for fact in extra_facts() if fact in rows.finding.of_online and fact not in kept]:
+        for position in offline_positions(roster):
+            if roster[EXTRAS][position]:
+                found.setdefault(position, {}).update(dict.fromkeys(stale))
+
+
+def _collect_unis(found: dict[int, dict[str, Any]], roster: Roster, unis: Facts, *, keep: bool) -> None:
+    """Collect the customer ports by ONU. A part that broke off only adds to those that are known."""
+    if not len(unis):
+        return
+    there = {address: position for position, address in enumerate(roster["address"]) if address}
+    ports = _unis_by_address(unis)
+    for address, numbered in ports.items():
+        if (position := there.get(address)) is not None:
+            before = read_extras(roster[EXTRAS][position]).get(UNIS, {}) if keep else {}
+            found.setdefault(position, {})[UNIS] = {**before, **numbered}
+
+
+def _unis_by_address(unis: Facts) -> Mapping[str, dict[str, dict[str, Any]]]:
+    ports: dict[str, dict[str, dict[str, Any]]] = {}
+    names: Collection[str] = unis.columns
+    for number, key in enumerate(unis.keys):
+        values = {name: extra_value(unis.columns[name][number]) for name in names}
+        told = {name: value for name, value in values.items() if value is not None}
+        if told:
+            ports.setdefault(str(_onu_of(key)), {})[str(key.extra)] = told
+    return ports
+
+
+def _onu_of(key: Key) -> Key:
+    return key._replace(extra=None)
