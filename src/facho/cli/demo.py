@@ -38,6 +38,8 @@ _INTERVALS: Final = {
     "optics": "1m",
     "description": "2m",
     "model": "5m",
+    "details": "5m",
+    "traffic": "1m",
     "health": "2m",
     "ports": "5m",
     "autofind": "2m",

@@ -74,6 +74,8 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
     "optics": _Shape(52, 2330, 464, 0.16),
     "description": _Shape(14, 502, 500, 0.07),
     "model": _Shape(12, 502, 500, 0.06),
+    "details": _Shape(36, 3002, 500, 0.15),
+    "traffic": _Shape(16, 1032, 516, 0.1),
     "health": _Shape(13, 60, 14, 0.05),
     "ports": _Shape(9, 64, 8, 0.03),
     "autofind": _Shape(4, 12, 3, 0.01),

@@ -142,8 +142,6 @@ class Fact:
     rate: str = ""
     # Its values are kept over time.
     history: bool = False
-    # The search finds ONUs by its words.
-    search: bool = False
     # Its name as people read it, by language.
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -189,7 +187,6 @@ _FACT: Final = Form(
         "words": _read_words,
         "rate": Entry.name,
         "history": Entry.flag,
-        "search": Entry.flag,
     },
     ("kind", *LANGUAGES, "what"),
 )

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
 
+from facho.apps.discovery.fact_filters import BadCondition, FactCondition
 from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu
+from facho.apps.discovery.onu_search import search_onus
+from facho.apps.discovery.selectors import onus_with_ip
 from facho.apps.extras import read_extras
+from facho.engine.upkeep.exports import EXPORTS
 from facho.vendors import Entity, Facts, Key, State
 from tests.findings import an_olt, discovered, facts, store
 
@@ -18,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 FOUND = {
     "vendor_id": "HWTC",
     "admin_state": State("enabled", "active"),
-    "ip": IPv4Address("10.0.0.7"),
+    "ip_mac": "aa:bb:cc:00:00:01",
     "mac_count": 3,
     "catv_rx_dbm": -4.5,
     "last_dying_gasp": datetime(2026, 1, 1, 2, 14, 7, tzinfo=UTC),
@@ -26,7 +33,7 @@ FOUND = {
 STORED = {
     "vendor_id": "HWTC",
     "admin_state": "enabled",
-    "ip": "10.0.0.7",
+    "ip_mac": "aa:bb:cc:00:00:01",
     "mac_count": 3,
     "catv_rx_dbm": -4.5,
     "last_dying_gasp": "2026-01-01T02:14:07+00:00",
@@ -51,6 +58,56 @@ def test_facts_without_a_column_keep_their_types() -> None:
     assert extras("B") == {}
 
 
+def test_versions_and_the_address_have_columns() -> None:
+    olt = an_olt()
+    values = {"hw_version": "V1.0", "sw_version": "V5R20", "ip": IPv4Address("10.0.0.7")}
+    store(olt, discovered({1: "A"}), Finding(facts([(1, values)]), complete=True))
+    onu = Onu.objects.get()
+    assert (onu.hw_version, onu.sw_version, onu.ip, onu.extras) == ("V1.0", "V5R20", "10.0.0.7", "")
+    assert list(onus_with_ip(Onu.objects.all(), "10.0.0.7")) == [onu]
+    assert search_onus("10.0.0") == [onu.id]
+    assert search_onus("10.0.1") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("mac_count>=2", ["A"]),
+        ("mac_count<=2", ["B"]),
+        (" mac_count = 3 ", ["A"]),
+        ("admin_state=enabled", ["A", "B"]),
+        ("vendor_id=HWTC", ["A"]),
+        ("vendor_id=hwtc", []),
+        ("line_profile=home", []),
+    ],
+)
+def test_onus_are_found_by_facts_without_a_column(condition: str, found: list[str]) -> None:
+    olt = an_olt()
+    other = {"mac_count": 1, "admin_state": State("enabled", "active")}
+    store(olt, discovered({1: "A", 2: "B", 3: "C"}), Finding(facts([(1, FOUND), (2, other)])))
+    rows = FactCondition.parse(condition).narrow(Onu.objects.all())
+    assert sorted(rows.values_list("serial", flat=True)) == found
+
+
+@pytest.mark.parametrize(
+    "condition", ["", "mac_count", "mac_count>2", "nothing=1", "mac_count=many", "serial=A"]
+)
+def test_a_condition_that_makes_no_sense_is_refused(condition: str) -> None:
+    with pytest.raises(BadCondition):
+        FactCondition.parse(condition)
+
+
+def test_the_export_has_a_column_for_each_fact() -> None:
+    olt = an_olt()
+    ports = unis({Key(0, 1, 7, 1, 1): {"state": State("up", "1")}})
+    store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND)]), unis=ports))
+    export = EXPORTS["onus"]
+    [row] = csv.DictReader(io.StringIO("".join(export.csv(export.rows(None, None, None)))))
+    assert (row["vendor_id"], row["mac_count"], row["line_profile"]) == ("HWTC", "3", "")
+    assert row["last_dying_gasp"] == "2026-01-01T02:14:07+00:00"
+    assert json.loads(row["unis"]) == {"1": {"state": "up"}}
+
+
 def test_the_same_facts_write_no_row() -> None:
     olt = an_olt()
     store(olt, discovered({1: "A"}))
@@ -61,14 +118,14 @@ def test_the_same_facts_write_no_row() -> None:
 def test_one_fact_leaves_the_others_and_an_empty_answer_removes_its_own() -> None:
     olt = an_olt()
     store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND)])))
-    store(olt, Finding(facts([(1, {"ip": None, "mac_count": 4})]), complete=True))
-    assert extras("A") == {**{k: v for k, v in STORED.items() if k != "ip"}, "mac_count": 4}
+    store(olt, Finding(facts([(1, {"ip_mac": None, "mac_count": 4})]), complete=True))
+    assert extras("A") == {**{k: v for k, v in STORED.items() if k != "ip_mac"}, "mac_count": 4}
 
 
 def test_an_interrupted_part_removes_nothing() -> None:
     olt = an_olt()
     store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND)])))
-    store(olt, Finding(facts([(1, {"ip": None})]), broken=True))
+    store(olt, Finding(facts([(1, {"ip_mac": None})]), broken=True))
     assert extras("A") == STORED
 
 
@@ -77,7 +134,7 @@ def test_an_offline_onu_loses_what_only_online_ones_are_asked_for() -> None:
     store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND | {"state": State("los", "LOS")})])))
     store(olt, Finding(facts([]), of_online=frozenset({"catv_rx_dbm"})))
     assert "catv_rx_dbm" not in extras("A")
-    assert extras("A")["ip"] == "10.0.0.7"
+    assert extras("A")["mac_count"] == 3
 
 
 def test_counters_and_numbers_with_a_history_do_not_rewrite_the_row() -> None:

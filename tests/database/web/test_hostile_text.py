@@ -16,6 +16,7 @@ from django.test import Client
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPlan, QuotaViolation
 from facho.apps.executions.models import Execution
+from facho.apps.extras import write_extras
 from facho.core.roles import Role
 from facho.engine.upkeep.exports import EXPORTS
 from facho.vendors import rules
@@ -32,7 +33,7 @@ HOSTILE = f"{EVIL}\"'><img src=x onerror=alert(1)>\u202e\u2066=cmd|' /C calc'!A0
 LONG = HOSTILE + "ñ" * 64 * 1024
 # What the system itself reads and understands, and people do not write.
 UNDERSTOOD = {
-    "begins", "cause", "credentials", "datum", "digest", "down_cause", "entity", "fact", "facts",
+    "begins", "cause", "credentials", "datum", "digest", "down_cause", "entity", "extras", "fact", "facts",
     "fingerprint", "kind", "lease_token", "named_by", "notice", "notices", "oid", "optical_state",
     "owes", "place", "presence", "profile_oid", "provides", "role", "rx_usual_of", "severity",
     "snmp_version", "start_time", "state", "state_before", "suspended_reason", "technology",
@@ -46,6 +47,7 @@ def make_hostile() -> None:
         for row in model._default_manager.all():
             changes = {field.attname: value for field, value in _hostile_fields(row)}
             model._default_manager.filter(pk=row.pk).update(**changes)
+    Onu.objects.update(extras=write_extras({"line_profile": HOSTILE, "unis": {"1": {"speed": HOSTILE}}}))
     CoordinatorLog.objects.update(details={EVIL: HOSTILE})
     Execution.objects.update(result={EVIL: {"1.2": HOSTILE}}, counts={EVIL: 1}, load={EVIL: 1.5})
     reason = {"why": "olt_busy", "what": HOSTILE, "count": 2, "lost_s": 600}

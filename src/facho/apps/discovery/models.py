@@ -58,6 +58,7 @@ class Onu(models.Model):
     onu_tx_dbm = models.FloatField(_("power sent by the ONU (dBm)"), null=True)
     olt_rx_dbm = models.FloatField(_("power at the OLT (dBm)"), null=True)
     temperature_c = models.FloatField(_("temperature (C)"), null=True)
+    ip = models.CharField(_("IP address"), max_length=39, default="", blank=True)
     # Facts without a column, and its customer ports: see `facho.apps.extras`.
     extras = models.TextField(_("other facts"), default="", blank=True)
     # The baseline: the median of its last week, of the power that `rx_usual_of` names.
@@ -96,6 +97,12 @@ class Onu(models.Model):
             models.Index(fields=["state", "id"], name="onu_data_state"),
             models.Index(fields=["model", "sw_version", "hw_version"], name="onu_data_versions"),
             models.Index(fields=["sw_version", "id"], name="onu_data_software"),
+            models.Index(
+                fields=["ip"],
+                name="onu_data_ip_like",
+                opclasses=["varchar_pattern_ops"],
+                condition=~Q(ip=""),
+            ),
             # Few ONUs are weak or absent.
             models.Index(fields=["id"], name="onu_data_weak", condition=~Q(optical_state="")),
             models.Index(fields=["id"], name="onu_data_absent", condition=Q(presence="absent")),

@@ -41,6 +41,7 @@ _SEPARATORS: Final = re.compile(r"[-:.\s]")
 _HEX: Final = re.compile(r"[0-9a-f]{1,12}")
 # The four letters of a vendor as hexadecimal digits, and what follows.
 _VENDOR_IN_HEX: Final = re.compile(r"((?:[3-7][0-9A-F]){4})([0-9A-F]{0,8})")
+_IP_START: Final = re.compile(r"\d{1,3}\.[\d.]{0,11}", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
 _INTERFACE: Final = re.compile(r"(?:(\d{1,9})/)?(?:(\d{1,9})/)?(\d{1,9}):(\d{1,9})")
 
@@ -96,6 +97,10 @@ def prefix_queries(text: str) -> list[IndexQuery]:
     queries = [begins_with("serial", serial) for serial in serials_of(text)]
     if mac := mac_of(text):
         queries.append(begins_with("mac", mac))
+    if _IP_START.fullmatch(text):
+        condition, order = begins_with("ip", text)
+        # As the index has it, which leaves out the ONUs without an address.
+        queries.append((condition & ~Q(ip=""), order))
     return [IndexQuery(*each) for each in (*queries, begins_with_any_case("description", text))]
 
 

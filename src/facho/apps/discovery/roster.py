@@ -47,6 +47,10 @@ def _texts(values: list[object]) -> list[Any]:
     return [value or "" for value in values]
 
 
+def _written(values: list[object]) -> list[Any]:
+    return ["" if value is None else str(value) for value in values]
+
+
 def _meanings(values: list[object]) -> list[Any]:
     return ["" if value is None else value.meaning for value in values]  # type: ignore[attr-defined]
 
@@ -107,6 +111,7 @@ VALUES: Final = (
     _measure("onu_tx_dbm"),
     _measure("olt_rx_dbm"),
     _measure("temperature_c"),
+    StoredFact("ip", ("ip",), "", _written, _cut_text("ip")),
 )
 # The numbers of a place, which columns may provide where the index does not.
 PARTS: Final = tuple(

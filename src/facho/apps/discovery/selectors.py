@@ -12,8 +12,10 @@ from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
+from facho.apps.discovery.extra_facts import UNIS
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.roster import index_octets, interface
+from facho.apps.extras import read_extras
 from facho.apps.hosts.health import STATUS_COLUMNS, health_of
 from facho.apps.hosts.models import Olt
 from facho.core.freshness import ShownState, shown_state
@@ -53,6 +55,9 @@ class OnuRow:
     mac: str | None
     description: str | None
     model: str | None
+    hw_version: str | None
+    sw_version: str | None
+    ip: str | None
     # As it was collected last.
     state: str | None
     down_cause: str | None
@@ -72,6 +77,10 @@ class OnuRow:
     weak: bool
     # The status of the OLT that makes the state unknown; None while it is known.
     unknown_because: str | None
+    # Facts without a column of their own, by name.
+    facts: Mapping[str, Any]
+    # The facts of each customer port, by its number.
+    unis: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +202,11 @@ def onus_in_state(onus: QuerySet[Onu], silent: Collection[int], *statuses: str) 
     return onus.filter(found | behind if OnuStatus.UNKNOWN in statuses else found & ~behind)
 
 
+def onus_with_ip(onus: QuerySet[Onu], address: str) -> QuerySet[Onu]:
+    # The index leaves out the ONUs without an address, and is used only by a query that does.
+    return onus.filter(ip=address).exclude(ip="")
+
+
 def onus_down_by(onus: QuerySet[Onu], silent: Collection[int], *causes: str) -> QuerySet[Onu]:
     """Keep the ONUs that are offline for one of these causes, of OLTs that are not `silent`."""
     found = Q()
@@ -288,6 +302,9 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         mac=onu.mac or None,
         description=onu.description or None,
         model=onu.model or None,
+        hw_version=onu.hw_version or None,
+        sw_version=onu.sw_version or None,
+        ip=onu.ip or None,
         state=onu.state or None,
         shown_state=shown.state or None,
         down_cause=onu.down_cause or None,
@@ -302,7 +319,20 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         cause=down_cause(shown.state, onu.down_cause) or None,
         weak=is_weak(onu),
         unknown_because=None if shown.because is None else shown.because.value,
+        facts=other_facts(onu),
+        unis=unis_of(onu),
     )
+
+
+def other_facts(onu: Onu) -> dict[str, Any]:
+    """Return the facts of an ONU that have no column of their own, by name."""
+    return {fact: value for fact, value in read_extras(onu.extras).items() if fact != UNIS}
+
+
+def unis_of(onu: Onu) -> dict[str, dict[str, Any]]:
+    """Return the facts of each customer port of an ONU, in the order of their numbers."""
+    found = read_extras(onu.extras).get(UNIS, {})
+    return dict(sorted(found.items(), key=lambda each: (len(each[0]), each[0])))
 
 
 def weakest(where: Where, most: int = _MAX_RANKED) -> list[Onu]:

@@ -35,6 +35,8 @@ _EXAMPLES_LIST: Final = """
 
 `facho onu list --search HWTC1234`  by serial, MAC or description
 
+`facho onu list --olt olt-7 --fact line_profile=residential`  by a fact without an option of its own
+
 `facho onu list --duplicates`  those whose serial is at two places of an OLT
 
 `facho onu list --json`  all of them, for a script
@@ -117,6 +119,10 @@ def list_onus(
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Only those whose serial is at two places of an OLT.")
     ] = False,
+    fact: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONDITION", help="As line_profile=home or mac_count>=2; again for more."),
+    ] = None,
     absent: Annotated[bool, typer.Option("--absent", help="Also those that are absent.")] = False,
     limit: Annotated[
         int | None,
@@ -126,6 +132,7 @@ def list_onus(
 ) -> None:
     """List ONUs."""
     with system():
+        from facho.apps.discovery.fact_filters import BadCondition, FactCondition
         from facho.apps.discovery.models import Presence
         from facho.apps.discovery.onu_search import filter_onus
         from facho.apps.discovery.selectors import onu_rows
@@ -149,6 +156,11 @@ def list_onus(
             presence="" if absent else Presence.PRESENT,
             silent=silent_olts(maintained),
         )
+        for each in fact or ():
+            try:
+                onus = FactCondition.parse(each).narrow(onus)
+            except BadCondition as refused:
+                raise CommandError("fact", str(refused)) from None
         most = (0 if as_json else _MOST_ROWS) if limit is None else limit
         rows = [asdict(row) for row in onu_rows(onus[:most] if most else onus, maintained)]
         if as_json:
@@ -205,7 +217,10 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
             print_json({**facts, "collected": collected, "events": events})
             return
         shown = _for_people(facts)
-        print_facts({name: value for name, value in shown.items() if name not in _FOR_SCRIPTS})
+        others, unis = shown.pop("facts"), shown.pop("unis")
+        print_facts({name: value for name, value in shown.items() if name not in _FOR_SCRIPTS} | others)
+        ports = [{"port": number, **port} for number, port in unis.items()]
+        print_section("Customer ports", ports, tuple(dict.fromkeys(key for port in ports for key in port)))
         collections = [{"datum": each, "at": at} for each, at in collected.items()]
         print_section("Last collected", collections, ("datum", "at"))
         print_section("Events", events, _EVENT_COLUMNS)

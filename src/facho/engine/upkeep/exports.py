@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from facho.apps.access.models import AuditEntry
 from facho.apps.chassis.models import PonPort, Unprovisioned
 from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
+from facho.apps.discovery.extra_facts import UNIS, extra_facts
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -21,6 +23,7 @@ from facho.apps.execution_coordinator.models import (
     QuotaViolation,
 )
 from facho.apps.executions.models import Execution
+from facho.apps.extras import read_extras
 from facho.apps.hosts.health import silent_olts
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
@@ -77,10 +80,17 @@ def columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:
 def _onu_judge() -> Callable[..., tuple[Any, ...]]:
     silent = silent_olts(olts_under_maintenance(database_now()))
 
-    def judge(olt_id: int, state: str, reported: str, presence: str, optical: str) -> tuple[Any, ...]:
+    facts = extra_facts()
+
+    def judge(
+        olt_id: int, state: str, reported: str, presence: str, optical: str, extras: str
+    ) -> tuple[Any, ...]:
         shown = shown_state(state, silent.get(olt_id, OltStatus.FINE)).state
         weak = presence == Presence.PRESENT and has_weak_power(optical)
-        return shown, onu_status(shown).value, down_cause(shown, reported), weak
+        others = read_extras(extras)
+        unis = json.dumps(others[UNIS]) if UNIS in others else ""
+        judged = shown, onu_status(shown).value, down_cause(shown, reported), weak, unis
+        return *judged, *(others.get(fact) for fact in facts)
 
     return judge
 
@@ -102,14 +112,16 @@ EXPORTS: Final = {
         columns(
             (
                 "id", "olt", "frame", "slot", "port", "onu_id", "serial", "mac", "description", "model",
-                "plan", "state", "down_cause", "distance_m", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
-                "temperature_c", "presence", "first_seen", "last_seen",
+                "hw_version", "sw_version", "plan", "ip", "state", "down_cause", "distance_m",
+                "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "presence", "first_seen",
+                "last_seen",
             ),
             olt="olt__name",
         ),
         judged=Judged(
-            names=("shown_state", "status", "cause", "weak"),
-            needs=("olt_id", "state", "down_cause", "presence", "optical_state"),
+            # Not all columns are named in the source: those of profiles that declare facts are added.
+            names=("shown_state", "status", "cause", "weak", "unis", *extra_facts()),
+            needs=("olt_id", "state", "down_cause", "presence", "optical_state", "extras"),
             begin=_onu_judge,
         ),
     ),

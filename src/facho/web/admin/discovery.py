@@ -3,16 +3,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, TextFilter
 
 from facho.apps.db.database import database_now
+from facho.apps.discovery.fact_filters import BadCondition, FactCondition
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, Optics, PortOutage, UnreadableRows
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import (
@@ -33,6 +34,7 @@ from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import choice_filter, list_filter, recent_filter
 from facho.web.components.ages import unknown_because
 from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
+from facho.web.words.facts import fact_name, shown_facts
 from facho.web.words.states import CAUSE_CHOICES, DOWN_CAUSES, ONU_STATUSES, onu_cause_name, onu_state_name
 
 
@@ -66,6 +68,28 @@ _OPEN_FILTER = choice_filter(
 )
 
 
+class FactFilter(TextFilter):  # type: ignore[misc]  # unfold has no types
+    """ONUs of one OLT by a fact without a column; all of a long list would have to be read."""
+
+    title = _("other fact")
+    parameter_name = "other_fact"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:
+        if not (text := self.value()):
+            return queryset
+        try:
+            condition = FactCondition.parse(text)
+        except BadCondition as refused:
+            messages.error(request, str(refused))
+            return queryset.none()
+        if "olt__id__exact" not in request.GET:
+            messages.error(
+                request, gettext("Choose an OLT too: the list is too long to filter by this alone.")
+            )
+            return queryset.none()
+        return condition.narrow(queryset)
+
+
 class EventInline(ReadOnlyInline[OnuEvent, Onu]):
     """The latest events; the list of events has the others."""
 
@@ -95,12 +119,13 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         _WEAK_FILTER,
         "presence",
         _DUPLICATE_FILTER,
+        FactFilter,
         ("olt", AutocompleteSelectFilter),
     )
     # Needed for the search box; get_search_results does the search.
     search_fields = ("serial", "mac", "description")
     inlines = (EventInline,)
-    readonly_fields = ("place", "state_badge", "cause", "presence_since")
+    readonly_fields = ("place", "state_badge", "cause", "presence_since", "others")
     fieldsets = (
         (
             None,
@@ -110,7 +135,9 @@ class OnuAdmin(OltRowsAdmin[Onu]):
                     ("state_badge", "cause"),
                     ("serial", "mac"),
                     ("description", "model"),
+                    ("hw_version", "sw_version"),
                     ("plan", "distance_m"),
+                    ("ip", "others"),
                 )
             },
         ),
@@ -172,6 +199,10 @@ class OnuAdmin(OltRowsAdmin[Onu]):
     @display(description=_("cause"))
     def cause(self, onu: Onu) -> str:
         return onu_cause_name(onu) if self._shown_state(onu).is_known else ""
+
+    @display(description=_("other facts"))
+    def others(self, onu: Onu) -> str:
+        return ", ".join(f"{fact_name(fact)}: {text}" for fact, text in shown_facts(onu))
 
     @display(description=_("presence since"))
     def presence_since(self, onu: Onu) -> datetime:

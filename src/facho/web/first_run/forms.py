@@ -30,6 +30,8 @@ JOB_TEXTS: Final[Mapping[str, Any]] = {
     "optics": _("optical power of each ONU"),
     "description": _("customer names stored in the OLT"),
     "model": _("the model of each ONU"),
+    "details": _("versions, profiles and addresses of each ONU"),
+    "traffic": _("traffic of each ONU and port"),
     "health": _("CPU, memory and temperature of the OLT and its boards"),
     "ports": _("state and optics of each PON port"),
     "autofind": _("connected ONUs that are not provisioned"),

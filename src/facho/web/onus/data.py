@@ -20,14 +20,17 @@ from facho.apps.discovery.selectors import (
     is_weak,
     last_online,
     onus_collected_at,
+    unis_of,
     weak_since,
 )
+from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import Series, onu_series
 from facho.apps.localized_numbers import number
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
 from facho.core.freshness import is_stale
 from facho.core.optics import OpticalState, is_below, middle_half, power_difference
+from facho.vendors import Entity
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
     ABSENT,
@@ -42,16 +45,19 @@ from facho.web.components.state_band import (
     state_share,
 )
 from facho.web.words.events import describe_onu_event
-from facho.web.words.facts import fact_name, fact_value
+from facho.web.words.facts import fact_name, fact_unit, fact_value, shown_facts
 
 # The periods that one can choose.
 HOURS: Final = (1, 6, 24, 7 * 24, 30 * 24)
 DEFAULT_HOURS: Final = 24
 EVENTS_SHOWN: Final = 50
+# The others have a chart of their own, if there are values.
+_IN_POWER_CHART: Final = ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm")
 # More changes than this cannot be told apart in the band.
 _MOST_CHANGES: Final = 2000
-_CHART_FACTS: Final = ("onu_rx_dbm", "olt_rx_dbm", "temperature_c", "distance_m")
-_DETAIL_FACTS: Final = ("serial", "mac", "description", "model", "plan", "onu_tx_dbm")
+_DETAIL_FACTS: Final = (
+    "serial", "mac", "description", "model", "hw_version", "sw_version", "plan", "ip", "onu_tx_dbm"
+)  # fmt: skip
 _MARKED_EVENTS: Final = (EventKind.WEAK, EventKind.FALLING, EventKind.MOVED)
 
 
@@ -91,6 +97,14 @@ class StateBand:
     known: timedelta
 
 
+class CustomerPort(NamedTuple):
+    number: str
+    # Each with its name and as it is shown.
+    facts: Sequence[tuple[str, str]]
+    # Empty where the ONU does not say whether its link is up.
+    state: str
+
+
 class DetailFact(NamedTuple):
     name: str
     value: str
@@ -120,13 +134,14 @@ class OnuPage:
     others: Sequence[Chart]
     events: Sequence[OnuEvent]
     facts: Sequence[DetailFact]
+    customer_ports: Sequence[CustomerPort]
 
 
 def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPage:
     """Read the page in a fixed number of queries."""
     period = Period(now - timedelta(hours=hours), now, get_current_timezone())
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
-    series = onu_series(onu, _CHART_FACTS, period.start, period.end + timedelta(seconds=1))
+    series = onu_series(onu, HISTORY_FACTS, period.start, period.end + timedelta(seconds=1))
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
     every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
@@ -151,7 +166,23 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
         facts=_detail_facts(onu, collected, intervals),
+        customer_ports=_customer_ports(onu),
     )
+
+
+def _customer_ports(onu: Onu) -> list[CustomerPort]:
+    return [
+        CustomerPort(
+            number,
+            [
+                (fact_name(fact, Entity.UNI), fact_value(fact, value, Entity.UNI))
+                for fact, value in port.items()
+                if fact != "state"
+            ],
+            port.get("state", ""),
+        )
+        for number, port in unis_of(onu).items()
+    ]
 
 
 def _detail_facts(
@@ -167,6 +198,10 @@ def _detail_facts(
                 intervals.get(fact),
             )
             for fact in _DETAIL_FACTS
+        ),
+        *(
+            DetailFact(fact_name(fact), text, collected.get(fact), intervals.get(fact))
+            for fact, text in shown_facts(onu)
         ),
         DetailFact(_("Technology"), onu.technology.upper()),
         DetailFact(_("Index"), onu.raw_index),
@@ -287,6 +322,7 @@ def _power_chart(
 
 def _other_charts(series: Series, period: Period) -> list[Chart]:
     return [
-        line_chart(fact_name(fact), unit, [Values("", series.times, series.values[fact])], period)
-        for fact, unit in (("temperature_c", "°C"), ("distance_m", "m"))
+        line_chart(fact_name(fact), fact_unit(fact), [Values("", series.times, series.values[fact])], period)
+        for fact in HISTORY_FACTS
+        if fact not in _IN_POWER_CHART
     ]

@@ -11,6 +11,8 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format, localize
 from django.utils.translation import get_language, pgettext_lazy
 
+from facho.apps.discovery.models import Onu
+from facho.apps.discovery.selectors import other_facts
 from facho.apps.localized_numbers import about
 from facho.vendors import Entity, known_facts
 from facho.vendors.facts import LANGUAGES, Kind
@@ -47,11 +49,22 @@ def sort_facts(facts: Mapping[str, object]) -> list[tuple[str, object]]:
     return sorted(facts.items(), key=lambda each: places.get(each[0], len(places)))
 
 
+def shown_facts(onu: Onu) -> list[tuple[str, str]]:
+    """Return the facts of an ONU without a column of their own, in the reader's language."""
+    return [(fact, fact_value(fact, value)) for fact, value in sort_facts(other_facts(onu))]
+
+
 def fact_name(fact: str, entity: Entity = Entity.ONU) -> str:
     """Return the name of a fact in the reader's language; one that nobody declares keeps its own."""
     known = known_facts()[entity].get(fact)
     language = (get_language() or LANGUAGES[0]).partition("-")[0]
     return fact if known is None else known.labels.get(language, known.labels[LANGUAGES[0]])
+
+
+def fact_unit(fact: str, entity: Entity = Entity.ONU) -> str:
+    """Return the unit of a fact as it is shown; empty for one without."""
+    known = known_facts()[entity].get(fact)
+    return "" if known is None else _UNITS.get(known.unit, known.unit)
 
 
 def fact_value(fact: str, value: object, entity: Entity = Entity.ONU) -> str:

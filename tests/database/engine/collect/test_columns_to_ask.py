@@ -155,6 +155,7 @@ def test_a_family_offers_what_it_has() -> None:
     assert facts_offered(builtin()["generic"]) == {
         "health": ("olt.uptime_s",),
         "ports": ("port.name", "port.state", "port.admin_state"),
+        "traffic": ("port.in_octets", "port.out_octets"),
     }
     assert facts_offered(builtin()["zte"]) == {
         "discovery": ("serial", "mac"),
@@ -168,6 +169,8 @@ def test_a_family_offers_what_it_has() -> None:
         ),
         "ports": ("port.name", "port.state", "port.tx_dbm", "port.temperature_c", "port.voltage_v"),
         "autofind": ("autofind.serial",),
+        "details": ("vendor_id", "sw_version", "admin_state", "ip"),
+        "traffic": ("up_octets", "down_octets"),
     }  # fmt: skip
     assert facts_offered(builtin()["huawei"])["description"] == ("description",)
     assert facts_offered(acme()["acme"]) == {"discovery": ("serial", "mac"), "ports": ("port.state",)}

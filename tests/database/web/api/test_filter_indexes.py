@@ -40,7 +40,8 @@ OWN_INDEXES = (
 GIVEN = {
     "from": "2025-06-10T10:00:00Z", "until": "2025-06-10T11:00:00Z", "since": "2025-06-10T10:00:00Z",
     "late": "true", "weak": "true", "at_risk": "true", "run_now": "true", "everybody": "true",
-    "notified": "true", "acknowledged": "true", "presence": "absent", "frame": "1", "slot": "1", "port": "1",
+    "notified": "true", "acknowledged": "true", "presence": "absent",
+    "other_fact": "mac_count=1", "frame": "1", "slot": "1", "port": "1",
 }  # fmt: skip
 
 

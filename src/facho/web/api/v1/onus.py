@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.db.database import database_now
+from facho.apps.discovery.fact_filters import BadCondition, FactCondition
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_search import MOST, SHORTEST, search_onus
 from facho.apps.discovery.selectors import (
@@ -25,6 +26,9 @@ from facho.apps.discovery.selectors import (
     is_weak,
     onus_down_by,
     onus_in_state,
+    onus_with_ip,
+    other_facts,
+    unis_of,
     weak_onus,
 )
 from facho.apps.discovery.store import HISTORY_FACTS
@@ -57,16 +61,24 @@ class OnuSerializer(OltRowSerializer[Onu]):
         help_text="whether it is present and its optical power is weak or has dropped"
     )
     last_seen = serializers.DateTimeField(read_only=True, help_text="when its presence last changed")
+    facts = serializers.SerializerMethodField(help_text="facts without a field of their own, by name")
+    unis = serializers.SerializerMethodField(help_text="the facts of its customer ports, by number")
 
     class Meta:
         model = Onu
         fields = (
             "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
-            "technology", "serial", "mac", "description", "model", "plan", "distance_m", "state",
-            "shown_state", "status", "down_cause", "cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
-            "temperature_c", "rx_usual_dbm", "rx_usual_of", "optical_state", "weak", "presence", "missed",
-            "first_seen", "last_seen",
+            "technology", "serial", "mac", "description", "model", "hw_version", "sw_version", "plan",
+            "ip", "distance_m", "state", "shown_state", "status", "down_cause", "cause", "onu_rx_dbm",
+            "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm", "rx_usual_of", "optical_state",
+            "weak", "presence", "missed", "first_seen", "last_seen", "facts", "unis",
         )  # fmt: skip
+
+    def get_facts(self, onu: Onu) -> dict[str, Any]:
+        return other_facts(onu)
+
+    def get_unis(self, onu: Onu) -> dict[str, dict[str, Any]]:
+        return unis_of(onu)
 
     def get_status(self, onu: Onu) -> str:
         return onu_status(self.get_shown_state(onu)).value
@@ -112,12 +124,19 @@ class OnuFilter(OfOlt):
     cause = OneOf(CAUSE_CHOICES, method="down_by", help_text="why it is offline")
     presence = OneOf(Presence.values)
     weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
+    other_fact = CharFilter(
+        method="with_fact",
+        help_text="a fact of `facts`, as line_profile=residential or mac_count>=2; give the OLT too",
+    )
+    ip = CharFilter(method="with_ip")
     # Last, because it searches the rows that the other filters leave.
     q = CharFilter(
         method="search",
         validators=[_long_enough],
         help_text=f"start or part of the serial or the MAC, or words of the description: the first {MOST:,}",
     )
+
+    only_with: ClassVar = {"other_fact": ("olt",)}
 
     class Meta:
         model = Onu
@@ -137,6 +156,15 @@ class OnuFilter(OfOlt):
 
     def down_by(self, rows: Any, _name: str, causes: list[str]) -> Any:
         return onus_down_by(rows, _silent_olts(), *causes) if causes else rows
+
+    def with_ip(self, rows: Any, _name: str, address: str) -> Any:
+        return onus_with_ip(rows, address)
+
+    def with_fact(self, rows: Any, name: str, text: str) -> Any:
+        try:
+            return FactCondition.parse(text).narrow(rows)
+        except BadCondition as refused:
+            raise serializers.ValidationError({name: [str(refused)]}) from None
 
     def search(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(id__in=search_onus(text, rows=rows))

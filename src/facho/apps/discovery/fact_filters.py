@@ -1,0 +1,72 @@
+"""Conditions on facts of ONUs that have no column: `line_profile=residential`, `mac_count>=2`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import FloatField, Func, QuerySet, TextField, Value
+from django.db.models.functions import Cast
+from django.utils.translation import gettext as _
+
+from facho.apps.discovery.extra_facts import extra_facts
+from facho.apps.discovery.models import Onu
+from facho.apps.discovery.roster import EXTRAS
+from facho.vendors import Entity, known_facts
+
+_CONDITION: Final = re.compile(r"\s*([a-z][a-z0-9_]*)\s*(=|>=|<=)\s*(.*?)\s*")
+_LOOKUPS: Final = {"=": "exact", ">=": "gte", "<=": "lte"}
+
+
+class BadCondition(ValueError):
+    """A condition that cannot be understood, with a sentence for the person who wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactCondition:
+    fact: str
+    lookup: str
+    value: str | float
+
+    @classmethod
+    def parse(cls, text: str) -> FactCondition:
+        """Raises BadCondition."""
+        match = _CONDITION.fullmatch(text)
+        if match is None:
+            raise BadCondition(_("write a fact as in line_profile=residential or mac_count>=2"))
+        fact, sign, value = match.groups()
+        if fact not in extra_facts():
+            known = {"fact": fact, "known": ", ".join(extra_facts())}
+            raise BadCondition(_("there is no other fact %(fact)s: there are %(known)s") % known)
+        if not known_facts()[Entity.ONU][fact].is_number:
+            return cls(fact, _LOOKUPS[sign], value)
+        try:
+            return cls(fact, _LOOKUPS[sign], float(value))
+        except ValueError:
+            raise BadCondition(_("%(fact)s is a number") % {"fact": fact}) from None
+
+    def narrow(self, onus: QuerySet[Onu]) -> QuerySet[Onu]:
+        """Keep the ONUs that meet it. Their rows are read: narrow them by something with an index first."""
+        told: Any = JsonValue(EXTRAS, Value(self.fact))
+        if isinstance(self.value, float):
+            told = Cast(told, FloatField())
+        name = f"fact_{self.fact}"
+        return onus.alias(**{name: told}).filter(**{f"{name}__{self.lookup}": self.value})
+
+
+class JsonValue(Func):
+    """The value of a key in a text of JSON, as a text; NULL where it has no such key."""
+
+    template = "(NULLIF(%(expressions)s)"
+    arg_joiner = ", '')::jsonb ->> "
+    output_field = TextField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **rest: Any) -> Any:
+        return self.as_sql(
+            compiler,
+            connection,
+            template="json_extract(NULLIF(%(expressions)s)",
+            arg_joiner=", ''), '$.' || ",
+            **rest,
+        )
