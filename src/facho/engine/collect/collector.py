@@ -79,13 +79,15 @@ def collect(
     )
 
 
-class _Decoders(dict[str, Decoder]):
-    """One decoder for each profile, made again when the profile changes. Used under the decode lock."""
+class _Decoders(dict[int, Decoder]):
+    """One decoder for each profile, which it keeps, so that no other one gets its id. Used under the decode
+    lock.
+    """
 
     def of(self, profile: Profile) -> Decoder:
-        decoder = self.get(profile.name)
-        if decoder is None or decoder.profile != profile:
-            decoder = self[profile.name] = Decoder(profile)
+        decoder = self.get(id(profile))
+        if decoder is None:
+            decoder = self[id(profile)] = Decoder(profile)
         return decoder
 
 

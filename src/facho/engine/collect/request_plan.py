@@ -45,6 +45,8 @@ class AskedColumn:
     helps: bool = False
     # What it is read for; the same column may have facts of other entities too.
     entity: str = Entity.ONU.value
+    # The fact of a column of the operator's own; empty for those of profiles, which say it themselves.
+    provides: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +186,14 @@ TablesOf = Mapping[str, list[Table]]
 
 def tables_of(profile: Profile) -> TablesOf:
     """Return the tables of each column, by OID; none for a column that only has the names of an index."""
-    cached = _tables_by_profile.get(profile.name)
-    if cached is None or cached[0] is not profile:
-        cached = _tables_by_profile[profile.name] = profile, _tables_of(profile)
+    cached = _tables_by_profile.get(id(profile))
+    if cached is None:
+        # With the profile, so that no other one gets its id.
+        cached = _tables_by_profile[id(profile)] = profile, _tables_of(profile)
     return cached[1]
 
 
-_tables_by_profile: Final[dict[str, tuple[Profile, TablesOf]]] = {}
+_tables_by_profile: Final[dict[int, tuple[Profile, TablesOf]]] = {}
 
 
 def _tables_of(profile: Profile) -> TablesOf:

@@ -28,6 +28,7 @@ from facho.config import Config
 from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import MissingColumns, RequestPace, columns_to_leave_out, request_pace
 from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
+from facho.engine.collect.own_columns import with_own_columns
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, Part, Work
 from facho.snmp import Limits, Target, Version
@@ -79,6 +80,7 @@ def plan_execution(
         what = parts[0].job if parts else olt.name
         raise NothingToAsk(Reason.of("nothing_to_ask", name=what, family=profile.name))
     asked = tuple(part for part in parts if part.columns or part.missing_columns)
+    profile = with_own_columns(profile, (column for part in asked for column in part.columns))
     return Planned(
         Work(
             execution_id=execution_id,
@@ -186,15 +188,24 @@ def _columns_of(own: str, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     Ports of the generic profile are numbered interfaces: decoded by it, they would become second ports
     beside those that the family has by slot and port.
     """
-    return (
-        AskedColumn(
-            each.name,
-            each.oid,
-            each.read_as if each.brand == own else "",
-            helps=not each.fact,
-            entity=each.entity or Entity.ONU.value,
-        )
-        for each in asked
+    return (_own_column(each) or _profile_column(own, each) for each in asked)
+
+
+def _own_column(asked: AskedFact) -> AskedColumn | None:
+    """Return a column of the operator's own that provides a fact, and is read by the rules of that fact."""
+    if asked.read_as or not asked.fact:
+        return None
+    entity = asked.entity or Entity.ONU.value
+    return AskedColumn(asked.name, asked.oid, asked.oid, entity=entity, provides=asked.fact)
+
+
+def _profile_column(own: str, asked: AskedFact) -> AskedColumn:
+    return AskedColumn(
+        asked.name,
+        asked.oid,
+        asked.read_as if asked.brand == own else "",
+        helps=not asked.fact,
+        entity=asked.entity or Entity.ONU.value,
     )
 
 

@@ -15,6 +15,7 @@ from facho.engine.commands.job_columns import parse_oid
 from facho.engine.commands.olts import brand_for, model_named
 from facho.engine.process.command_transaction import command
 from facho.vendors import Entity, known_facts
+from facho.vendors.facts import Kind
 
 _NAMED_AT_MOST: Final = 5
 
@@ -102,6 +103,8 @@ def _check_fact(entity: str, provides: str) -> dict[str, str]:
     known = known_facts()[Entity(entity or Entity.ONU)]
     if provides and provides not in known:
         raise CommandError("provides", unknown_name(_("fact"), provides, known))
+    if provides and known[provides].kind is Kind.RATE:
+        raise CommandError("provides", _("%(fact)s is computed: provide its counter") % {"fact": provides})
     return {"entity": entity, "provides": provides}
 
 
