@@ -21,7 +21,8 @@ from facho.apps.history.store import (
     places_of_olt,
 )
 from facho.apps.hosts.models import Olt
-from facho.core.frames import FACTS, read_sheet
+from facho.core.frames import read_sheet
+from facho.core.history_facts import FACTS
 from tests.factories import at
 from tests.findings import an_olt
 from tests.history_rows import add_frame, an_onu

@@ -20,7 +20,8 @@ from facho.apps.db.database import is_embedded
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.models import HistoryHour, Subject
-from facho.core.frames import Damaged, Sheet, read_sheet, write_frame
+from facho.core.frames import Sheet, read_sheet, write_frame
+from facho.core.history_facts import Damaged
 from facho.core.hours import merge_by_place
 
 log = logging.getLogger(__name__)
