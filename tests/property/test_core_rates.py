@@ -41,7 +41,7 @@ STEPS = (
 
 class Value(NamedTuple):
     bits: int
-    count: int
+    counted: int
 
 
 class Poll(NamedTuple):
@@ -79,7 +79,7 @@ def polls(draw: st.DrawFn) -> list[Poll]:
 def reading_of(at: int, poll: Poll) -> Reading:
     columns = {
         Counter(FACT, bits): counter_column(
-            [value.count if value is not None and value.bits == bits else None for value in poll.values]
+            [value.counted if value is not None and value.bits == bits else None for value in poll.values]
         )
         for bits in (32, 64)
     }
@@ -91,9 +91,9 @@ def moved(old: Value, new: Value) -> int:
     """What the counter shows that it moved; one that came round could have gone all the way."""
     if new.bits != old.bits:
         return 0
-    if new.count >= old.count:
-        return new.count - old.count
-    return (new.count - old.count) % (1 << 32) if old.bits == 32 else 0
+    if new.counted >= old.counted:
+        return new.counted - old.counted
+    return (new.counted - old.counted) % (1 << 32) if old.bits == 32 else 0
 
 
 def kept(rates: Sequence[float | None]) -> list[float | None]:

@@ -110,7 +110,11 @@ def test_what_is_no_rate_is_none_and_harms_no_other(value: float | None) -> None
 
 def test_a_sheet_explains_the_facts_that_have_no_fixed_code() -> None:
     declared = {"humidity_pct": Fact(0, 10), "drops_s": Fact(0, 1024, is_rate=True)}
-    values = {"humidity_pct": [41.26, None], "drops_s": [0.5, 3.0], "onu_rx_dbm": [-20.0, None]}
+    values: dict[str, list[float | None]] = {
+        "humidity_pct": [41.26, None],
+        "drops_s": [0.5, 3.0],
+        "onu_rx_dbm": [-20.0, None],
+    }
     sheet = read_sheet(write_frame(AT, [1, 2], values, declared))
     sheet.check()
     assert set(sheet.facts) == set(values)
