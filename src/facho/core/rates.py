@@ -207,11 +207,15 @@ class _Interval:
         # The last one is that of the subjects without a place.
         return array("q", map([*column, NONE].__getitem__, self._places))
 
-    def has_moved(self, counter: Counter) -> bool:
+    def has_moved(self, counter: Counter) -> bool | None:
+        """Return whether any of these counters moved; None if none of them was read both times."""
         now, before = self._reading.columns[counter], self.before(counter)
-        if now.tobytes() == before.tobytes():
-            return False
-        return any(old != new and old != NONE != new for old, new in zip(before, now, strict=True))
+        if now.tobytes() != before.tobytes() and any(
+            old != new and old != NONE != new for old, new in zip(before, now, strict=True)
+        ):
+            return True
+        both = any(old != NONE != new for old, new in zip(before, now, strict=True))
+        return False if both else None
 
     def moves(self, counter: Counter, rule: RateRule, drops: Drops) -> list[int | None]:
         """Return by how much each counter moved, None where there is no rate."""
@@ -314,11 +318,13 @@ class _RateComputation:
         if interval is None:
             self._moved = True
             return False
-        moved = any(map(interval.has_moved, counters))
-        is_cached = interval.snapshot.moved and not moved and not interval.is_too_long
+        movements = set(map(interval.has_moved, counters))
+        moved = True in movements
+        stood = False in movements and not moved
+        is_cached = interval.snapshot.moved and stood and not interval.is_too_long
         if 0 <= interval.elapsed < SHORTEST_MS or (is_cached and interval.elapsed >= 0):
             return True
-        self._moved = self._moved or moved
+        self._moved = self._moved or not stood
         return False
 
     def _compute(self, counter: Counter) -> None:

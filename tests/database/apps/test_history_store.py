@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 from django.db import DataError, OperationalError
 
-from facho.apps.history.facts import declared_facts, history_facts
 from facho.apps.history import store
+from facho.apps.history.facts import declared_facts, history_facts
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
 from facho.apps.history.store import (
     append_frame,
