@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "facho.apps.discovery",
     "facho.apps.chassis",
     "facho.apps.history",
+    "facho.apps.traffic",
     "facho.apps.zabbix_pollers",
     "facho.apps.maintenance",
     "facho.apps.execution_coordinator",

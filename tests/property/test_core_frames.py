@@ -9,7 +9,8 @@ from typing import NamedTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from facho.core.frames import FACTS, Damaged, Sheet, pack, pack_row, read_sheet, unpack, write_frame
+from facho.core.frames import Sheet, pack, pack_row, read_sheet, unpack, write_frame
+from facho.core.history_facts import FACTS, Damaged, Fact
 from facho.core.hours import merge_by_place
 from tests.property.damage import KINDS, Damage, damaged
 
@@ -40,11 +41,22 @@ def frames(draw: st.DrawFn) -> Frame:
 
 def kept(fact: str, value: float | None) -> float | None:
     """As it is to be kept: rounded, and nothing when it is out of range or not a number."""
+    meaning = FACTS[fact]
+    if value is not None and meaning.is_rate:
+        return kept_rate(meaning, value)
     if value is None or math.isnan(value) or abs(value) > 2**40:
         return None
-    meaning = FACTS[fact]
     steps = round(value * meaning.steps)
     return steps / meaning.steps if abs(steps) < 2 ** (8 * meaning.width - 1) else None
+
+
+def kept_rate(meaning: Fact, value: float) -> float | None:
+    """Rounded down to the nine highest bits of its steps and 256 more."""
+    if not 2.0 <= value * meaning.steps / 128 + 2.0 < 2.0**129:
+        return None
+    steps = int(value * meaning.steps) + 256
+    low = steps.bit_length() - 9
+    return ((steps >> low << low) - 256) / meaning.steps
 
 
 Said = dict[tuple[str, int, int], float | None]

@@ -5,7 +5,8 @@ one port and one hour is what charts are read from. Both are written in the same
 
     head       version; how many facts, times and subjects; the first time
     times      milliseconds after the first one
-    directory  for each fact: its code, the size of its block, and which of the times it has
+    directory  for each fact: its code, the size of its block, and which of the times it has;
+               last, with the code 255, the dictionary of the facts that have no fixed code
     subjects   packed
     check      of everything up to here
     blocks     one for each fact, packed by itself, so that a chart inflates only what it shows
@@ -28,29 +29,31 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain, compress, pairwise
 from operator import sub
 from typing import Any, Final, NamedTuple
 
+from facho.core.history_facts import (
+    DICTIONARY,
+    FACTS,
+    NO_FACTS,
+    Damaged,
+    Fact,
+    assign_codes,
+    decode_dictionary,
+    encode_dictionary,
+    join_planes,
+    name_of_code,
+)
+
 # Differences are small and of both signs: with this offset most fit one unsigned byte.
 _MIDDLE: Final = 128
-_SIGNED: Final = {2: "h", 4: "i", 8: "q"}
 _PACKED_HEAD: Final = struct.Struct("<BI")
 _DEFLATED: Final = 128
 # Fastest level and a small window: a larger one took most of the time for 1 % fewer bytes.
 _DEFLATE: Final = (1, zlib.DEFLATED, -12, 5)
 _WORTH_IT: Final = 0.9
-
-
-class Damaged(Exception):
-    """Bytes that differ from what was written."""
-
-
-def integer_array(width: int, values: Iterable[int]) -> array[int]:
-    """Raises OverflowError for what so many bytes do not hold."""
-    return array(_SIGNED[width], values)
 
 
 def pack(columns: Sequence[Sequence[int]], width: int) -> bytes:
@@ -103,7 +106,7 @@ class PackedRows(NamedTuple):
 
     def first(self) -> array[int]:
         """The first column."""
-        return _join_planes([self.octets[k * self.rows : (k + 1) * self.rows] for k in range(self.width)])
+        return join_planes([self.octets[k * self.rows : (k + 1) * self.rows] for k in range(self.width)])
 
     def row(self, position: int) -> list[int]:
         first = self.octets[position : self.width * self.rows : self.rows]
@@ -126,7 +129,7 @@ class PackedRows(NamedTuple):
             return low
         starts = (start + k * plane for k in range(1, self.kept))
         planes = [low, *(self.octets[each : each + further] for each in starts)]
-        return _join_planes(planes + [bytes(further)] * (self.width - self.kept))
+        return join_planes(planes + [bytes(further)] * (self.width - self.kept))
 
 
 def unpack(data: bytes, width: int, rows: int, columns: int) -> PackedRows:
@@ -154,17 +157,6 @@ def _inflate(data: bytes, size: int) -> bytes:
         raise Damaged(str(error)) from None
 
 
-def _join_planes(planes: Sequence[bytes]) -> array[int]:
-    width = len(planes)
-    octets = bytearray(width * len(planes[0]))
-    for plane, part in enumerate(planes):
-        octets[plane::width] = part
-    joined = array(_SIGNED[width], bytes(octets))
-    if sys.byteorder == "big":
-        joined.byteswap()
-    return joined
-
-
 VERSION: Final = 1
 
 _HEAD: Final = struct.Struct("<BBIIIq")
@@ -173,71 +165,7 @@ _CHECK: Final = struct.Struct("<I")
 _ID_WIDTH: Final = 8
 # Rosters stay the same for many hours, so decoded ones are cached.
 _REMEMBERED: Final = 64
-_MOST_QUANTISED: Final = 1 << 15
 
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    # Stored code; never reused for another fact.
-    code: int
-    # Steps per unit: 100 for hundredths.
-    steps: int
-    # Bytes of a value.
-    width: int = 2
-
-    @property
-    def nothing(self) -> int:
-        """Stands for no value. What is out of range is none either."""
-        return -(1 << (8 * self.width - 1))
-
-    def quantised(self, values: Sequence[float | None]) -> array[int]:
-        return integer_array(self.width, map(_quantised_values(self).__getitem__, values))
-
-    def quantise(self, value: float | None) -> int:
-        try:
-            found = self.nothing if value is None else round(value * self.steps)
-        except (OverflowError, ValueError):
-            return self.nothing
-        return found if abs(found) < -self.nothing else self.nothing
-
-    def values(self, quantised: Iterable[int]) -> list[float | None]:
-        nothing, steps = self.nothing, self.steps
-        return [None if value == nothing else value / steps for value in quantised]
-
-
-class _QuantisedValues(dict[float | None, int]):
-    """The values of a fact in steps. The same few thousand come again and again: each is computed once."""
-
-    def __init__(self, fact: Fact) -> None:
-        super().__init__()
-        self._fact = fact
-
-    def __missing__(self, value: float | None) -> int:
-        if len(self) >= _MOST_QUANTISED:
-            self.clear()
-        found = self[value] = self._fact.quantise(value)
-        return found
-
-
-@cache
-def _quantised_values(fact: Fact) -> _QuantisedValues:
-    return _QuantisedValues(fact)
-
-
-FACTS: Final[Mapping[str, Fact]] = {
-    "onu_rx_dbm": Fact(1, 100),
-    "onu_tx_dbm": Fact(2, 100),
-    "olt_rx_dbm": Fact(3, 100),
-    "temperature_c": Fact(4, 10),
-    "voltage_v": Fact(5, 100),
-    "bias_ma": Fact(6, 10),
-    # Some distances exceed 32,767 m.
-    "distance_m": Fact(7, 1, 4),
-    "tx_dbm": Fact(8, 100),
-    "rx_dbm": Fact(9, 100),
-    "onus_online": Fact(10, 1),
-}
-_NAMES: Final = {fact.code: name for name, fact in FACTS.items()}
 
 # Time in milliseconds since 1970 -> quantised value of each subject.
 Columns = Mapping[int, Sequence[int]]
@@ -262,34 +190,37 @@ class Sheet(NamedTuple):
     data: bytes
     # Where the blocks begin.
     start: int
+    # Facts without a fixed code, as the dictionary of the sheet has them.
+    declared: Mapping[str, Fact] = NO_FACTS
 
     @property
     def facts(self) -> list[str]:
         """Raises Damaged when there are others than we know: a later version wrote it."""
-        try:
-            return [_NAMES[code] for code in self.directory[::3]]
-        except KeyError as error:
-            raise Damaged(f"there is no fact {error}") from None
+        names = {fact.code: name for name, fact in self.declared.items()}
+        codes = (code for code in self.directory[::3] if code != DICTIONARY)
+        return [names.get(code) or name_of_code(code) for code in codes]
+
+    def meaning(self, fact: str) -> Fact | None:
+        return FACTS.get(fact) or self.declared.get(fact)
 
     def samples(self, fact: str, position: int) -> Samples | None:
         """Return the samples of the subject at this position, None if the fact was not collected."""
         if (found := self._rows(fact)) is None:
             return None
-        times, rows = found
-        return Samples(times, FACTS[fact].values(rows.row(position)))
+        times, rows, meaning = found
+        return Samples(times, meaning.values(rows.row(position)))
 
     def series(self, fact: str, positions: Iterable[int]) -> list[Samples]:
         """The same of several; none of anybody when the fact was not collected."""
         if (found := self._rows(fact)) is None:
             return []
-        times, rows = found
-        meaning = FACTS[fact]
+        times, rows, meaning = found
         return [Samples(times, meaning.values(rows.row(position))) for position in positions]
 
     def first(self, fact: str) -> list[float | None]:
         """Return the first collected value of every subject; this does not decode the rows."""
         found = self._rows(fact)
-        return [] if found is None else FACTS[fact].values(found[1].first())
+        return [] if found is None else found[2].values(found[1].first())
 
     def check(self) -> None:
         """Raises Damaged, now and not when something is read."""
@@ -299,59 +230,78 @@ class Sheet(NamedTuple):
     def columns(self, fact: str) -> dict[int, Sequence[int]]:
         if (found := self._rows(fact)) is None:
             return {}
-        times, rows = found
+        times, rows, _ = found
         if len(times) == 1:
             return {times[0]: rows.first()}
         columns = zip(*map(rows.row, range(len(self.ids))), strict=True)
         return dict(zip(times, columns, strict=True))
 
-    def _rows(self, fact: str) -> tuple[Sequence[int], PackedRows] | None:
-        """Return the times at which the fact was collected, and its packed rows."""
-        meaning, codes = FACTS[fact], self.directory[::3]
-        if meaning.code not in codes:
+    def _rows(self, fact: str) -> tuple[Sequence[int], PackedRows, Fact] | None:
+        """Return the times at which the fact was collected, its packed rows, and how they are to be read."""
+        meaning, codes = self.meaning(fact), self.directory[::3]
+        if meaning is None or meaning.code not in codes:
             return None
         entry = 3 * codes.index(meaning.code)
         start = self.start + sum(self.directory[1:entry:3])
         size, mask = self.directory[entry + 1 : entry + 3]
         times = self.times if mask == self.every_time else _select_times(self.times, mask)
         data = self.data[start : start + size]
-        return times, unpack(data, meaning.width, len(self.ids), len(times))
+        return times, unpack(data, meaning.width, len(self.ids), len(times)), meaning
 
 
-def write_frame(at: int, ids: Sequence[int], values: Mapping[str, Sequence[float | None]]) -> bytes:
+def write_frame(
+    at: int,
+    ids: Sequence[int],
+    values: Mapping[str, Sequence[float | None]],
+    declared: Mapping[str, Fact] = NO_FACTS,
+) -> bytes:
     """Encode one collection. Facts without any value are left out."""
+    meanings = {**declared, **FACTS}
     columns = {
-        name: {at: FACTS[name].quantised(column)}
+        name: {at: meanings[name].quantised(column)}
         for name, column in values.items()
         if any(value is not None for value in column)
     }
-    return write_sheet(ids, columns)
+    return write_sheet(ids, columns, declared)
 
 
-def write_sheet(ids: Sequence[int], facts: Mapping[str, Columns]) -> bytes:
-    """Encode a sheet. Each column has a value for each of `ids`, in their order."""
+def write_sheet(
+    ids: Sequence[int], facts: Mapping[str, Columns], declared: Mapping[str, Fact] = NO_FACTS
+) -> bytes:
+    """Encode a sheet. Each column has a value for each of `ids`, in their order.
+
+    `declared` are the facts that have no fixed code; the sheet itself says what they are.
+    """
     times = sorted({at for columns in facts.values() for at in columns})
-    names = sorted(facts, key=lambda name: FACTS[name].code) if ids else []
-    blocks = [_pack_columns(name, facts[name]) for name in names]
+    meanings = assign_codes(facts, declared) if ids else {}
+    names = sorted(meanings, key=lambda name: meanings[name].code)
+    blocks = [_pack_columns(facts[name], meanings[name]) for name in names]
+    entries = [
+        _entry(meanings[name].code, facts[name], len(block), times)
+        for name, block in zip(names, blocks, strict=True)
+    ]
+    if dictionary := encode_dictionary(meanings):
+        blocks.append(dictionary)
+        entries.append(_entry(DICTIONARY, {}, len(dictionary), times))
     roster = pack_row(ids, _ID_WIDTH) if ids else b""
     first = times[0] if times else 0
     head = [
-        _HEAD.pack(VERSION, len(names), len(times), len(ids), len(roster), first),
+        _HEAD.pack(VERSION, len(entries), len(times), len(ids), len(roster), first),
         struct.pack(f"<{len(times)}I", *(at - first for at in times)),
-        *(_entry(name, facts[name], len(block), times) for name, block in zip(names, blocks, strict=True)),
+        *entries,
         roster,
     ]
     checked = b"".join(head)
     return b"".join((checked, _CHECK.pack(zlib.crc32(checked)), *blocks))
 
 
-def _pack_columns(name: str, columns: Columns) -> bytes:
-    return pack([columns[at] for at in sorted(columns)], FACTS[name].width)
+def _pack_columns(columns: Columns, meaning: Fact) -> bytes:
+    return pack([columns[at] for at in sorted(columns)], meaning.width)
 
 
-def _entry(name: str, columns: Columns, size: int, times: Sequence[int]) -> bytes:
+def _entry(code: int, columns: Columns, size: int, times: Sequence[int]) -> bytes:
     which = sum(1 << position for position, at in enumerate(times) if at in columns)
-    return _ENTRY.pack(FACTS[name].code, size) + _mask(which, len(times))
+    return _ENTRY.pack(code, size) + _mask(which, len(times))
 
 
 def _mask(which: int, times: int) -> bytes:
@@ -382,8 +332,11 @@ def read_sheet(data: bytes) -> Sheet:
     start = check + _CHECK.size
     if start + sum(entries[1::3]) != len(data):
         raise Damaged("it has not as many bytes as were written")
+    declared = NO_FACTS
+    if entries and entries[-3] == DICTIONARY:
+        declared = decode_dictionary(data[len(data) - entries[-2] :])
     ids = _ids(data[roster:check], subjects)
-    return Sheet(ids, [first + offset for offset in offsets], entries, every_time, data, start)
+    return Sheet(ids, [first + offset for offset in offsets], entries, every_time, data, start, declared)
 
 
 @lru_cache(maxsize=_REMEMBERED)

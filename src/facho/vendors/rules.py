@@ -97,7 +97,8 @@ def _counter(read: Read) -> Reader:
 
     def read_all(values: Collection[object]) -> list[object]:
         if all(issubclass(kind, int) for kind in set(map(type, values))):
-            numbers = list(map(int, cast(Collection[int], values)))
+            # They keep their type: a counter of 32 bits comes round, one of 64 does not.
+            numbers = list(cast(Collection[int], values))
             if min(numbers, default=0) >= 0:
                 return cast(list[object], numbers)
         return list(map(read, values))

@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 from django.db import DataError, OperationalError
 
-from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history import store
+from facho.apps.history.facts import declared_facts, history_facts
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
 from facho.apps.history.store import (
     append_frame,
@@ -21,7 +21,8 @@ from facho.apps.history.store import (
     places_of_olt,
 )
 from facho.apps.hosts.models import Olt
-from facho.core.frames import FACTS, read_sheet
+from facho.core.frames import read_sheet
+from facho.core.history_facts import FACTS
 from tests.factories import at
 from tests.findings import an_olt
 from tests.history_rows import add_frame, an_onu
@@ -123,7 +124,8 @@ def test_what_says_nothing_is_not_kept() -> None:
 
 
 def test_every_fact_with_a_history_can_be_written() -> None:
-    assert set(HISTORY_FACTS) | set(store.PORT_FACTS) == set(FACTS)
+    assert {fact for subject in Subject for fact in history_facts(subject)} == set(FACTS)
+    assert not any(map(declared_facts, Subject))
 
 
 def test_what_comes_late_is_added_to_its_hour_where_it_was() -> None:

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from facho.core.frames import FACTS, Damaged, read_sheet, write_frame
+from facho.core.frames import read_sheet, write_frame
+from facho.core.history_facts import FACTS, Damaged, Fact
 from facho.core.hours import merge_by_place
 
 AT = 1_772_000_000_000
@@ -55,7 +56,8 @@ def test_a_newer_version_is_not_guessed_at() -> None:
 
 def test_codes_of_facts_are_never_changed() -> None:
     """They are in every database."""
-    assert {name: (fact.code, fact.steps, fact.width) for name, fact in FACTS.items()} == {
+    even = {name: (fact.code, fact.steps, fact.width) for name, fact in FACTS.items() if not fact.is_rate}
+    assert even == {
         "onu_rx_dbm": (1, 100, 2),
         "onu_tx_dbm": (2, 100, 2),
         "olt_rx_dbm": (3, 100, 2),
@@ -66,7 +68,82 @@ def test_codes_of_facts_are_never_changed() -> None:
         "tx_dbm": (8, 100, 2),
         "rx_dbm": (9, 100, 2),
         "onus_online": (10, 1, 2),
+        "cpu_pct": (19, 10, 2),
+        "memory_pct": (20, 10, 2),
+        "power_w": (21, 10, 4),
+        "speed_rpm": (22, 1, 4),
+        "speed_pct": (23, 10, 2),
     }
+    rates = {name: (fact.code, fact.steps) for name, fact in FACTS.items() if fact.is_rate}
+    assert rates == {
+        "up_bps": (11, 1 / 16),
+        "down_bps": (12, 1 / 16),
+        "in_bps": (13, 1 / 16),
+        "out_bps": (14, 1 / 16),
+        "in_errors_s": (15, 1024),
+        "out_errors_s": (16, 1024),
+        "in_discards_s": (17, 1024),
+        "out_discards_s": (18, 1024),
+    }
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "is_kept"),
+    [
+        ("down_bps", 0, 0),
+        ("down_bps", 15, 0),
+        ("down_bps", 4095, 4080),
+        ("down_bps", 10_000_000, 9_990_144),
+        ("down_bps", 9_953_280_000, 9_932_107_776),
+        ("out_bps", 400_000_000_000, 399_431_954_432),
+        ("in_errors_s", 1 / 900, 1 / 1024),
+    ],
+)
+def test_a_rate_is_rounded_down_by_less_than_half_a_per_cent(fact: str, value: float, is_kept: float) -> None:
+    assert kept(fact, value) == [is_kept]
+
+
+@pytest.mark.parametrize("value", [None, -1.0, 1e300, float("nan"), float("inf")])
+def test_what_is_no_rate_is_none_and_harms_no_other(value: float | None) -> None:
+    assert kept("up_bps", 32, value, 64) == [32, None, 64]
+
+
+def test_a_sheet_explains_the_facts_that_have_no_fixed_code() -> None:
+    declared = {"humidity_pct": Fact(0, 10), "drops_s": Fact(0, 1024, is_rate=True)}
+    values: dict[str, list[float | None]] = {
+        "humidity_pct": [41.26, None],
+        "drops_s": [0.5, 3.0],
+        "onu_rx_dbm": [-20.0, None],
+    }
+    sheet = read_sheet(write_frame(AT, [1, 2], values, declared))
+    sheet.check()
+    assert set(sheet.facts) == set(values)
+    assert sheet.first("humidity_pct") == [41.3, None]
+    assert sheet.first("drops_s") == [0.5, 3.0]
+    assert sheet.first("onu_rx_dbm") == [-20.0, None]
+    assert sheet.samples("never_declared", 0) is None
+
+
+def test_a_declared_fact_that_is_written_in_other_steps_now_keeps_its_earlier_values() -> None:
+    before = write_frame(AT, [1], {"humidity_pct": [41.3]}, {"humidity_pct": Fact(0, 10)})
+    after = write_frame(AT + 1, [1], {"humidity_pct": [41.25]}, {"humidity_pct": Fact(0, 100)})
+    ((_, hour),) = merge_by_place([read_sheet(each) for each in (before, after)], {1: "0/1/7"})
+    samples = read_sheet(hour).samples("humidity_pct", 0)
+    assert samples is not None
+    assert samples.values == [41.3, 41.25]
+
+
+def test_a_port_s_hour_of_traffic_takes_less_than_two_bytes_a_sample() -> None:
+    noise, ids = random.Random(1), range(1, 65)
+    usual = [noise.lognormvariate(8, 1) if number % 3 else noise.lognormvariate(15, 1) for number in ids]
+    frames = [
+        write_frame(
+            AT + 300_000 * turn, ids, {"down_bps": [rate * noise.lognormvariate(0, 0.5) for rate in usual]}
+        )
+        for turn in range(12)
+    ]
+    ((_, hour),) = merge_by_place([read_sheet(frame) for frame in frames], dict.fromkeys(ids, "0/1/7"))
+    assert len(hour) / (64 * 12) < 1.7
 
 
 def test_a_port_s_hour_of_noisy_optics_takes_little_more_than_a_byte_a_sample() -> None:

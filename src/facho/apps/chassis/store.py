@@ -20,7 +20,9 @@ from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.discovery.onu_identity import is_blank
 from facho.apps.discovery.roster import whole
-from facho.apps.discovery.store import FrameValues
+from facho.apps.discovery.store import FrameValues, Numbers
+from facho.apps.history.facts import counters
+from facho.apps.history.models import Subject
 from facho.vendors import Entity, Facts, Key, State
 
 # Column -> value.
@@ -62,7 +64,23 @@ def store_ports(
         for fact, column in _NUMBERS.items()
         if any(column in values for values in given.values())
     }
-    return FrameValues(list(ids.values()), numbers)
+    every = (*partial, *findings)
+    counted = _counters(every, ids)
+    technologies = [given[place].get("technology", "") for place in ids] if counted else []
+    return FrameValues(list(ids.values()), {**numbers, **counted}, technologies)
+
+
+def _counters(findings: Iterable[Facts], ids: Mapping[str, int]) -> dict[str, Numbers]:
+    """Return the counters of ports in the order of `ids`, of which rates are made."""
+    found: dict[str, dict[str, Any]] = {}
+    for facts in findings:
+        places = [_column_value(PonPort, "place", key) for key in facts.keys]
+        for fact in counters(Subject.PORT):
+            if fact in facts.columns:
+                given = zip(places, facts.columns[fact], strict=True)
+                known = {place: value for place, value in given if value is not None}
+                found.setdefault(fact, {}).update(known)
+    return {fact: [values.get(place) for place in ids] for fact, values in found.items() if values}
 
 
 def store_health(

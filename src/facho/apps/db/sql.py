@@ -64,6 +64,11 @@ def fetch_prepared(statement: str, values: Sequence[Any]) -> list[Row]:
     return _run(statement, values)[0]
 
 
+def fetch_with_blobs(statement: str, values: Sequence[Any]) -> list[Row]:
+    """Return the rows of a constant text, some of whose columns are bytes."""
+    return fetch_prepared(statement, values) if _is_sqlite() else _fetch_binary(statement, values)
+
+
 def execute_prepared(statement: str, values: Sequence[Any]) -> int:
     """Run a statement as `fetch_prepared` does. Return how many rows changed."""
     return _run(statement, values)[1]

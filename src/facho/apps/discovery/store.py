@@ -42,14 +42,14 @@ from facho.apps.discovery.onu_events import (
     judge_optics,
     new_duplicates,
 )
+from facho.apps.discovery.onu_identity import is_blank
 from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
+from facho.apps.history.facts import collected_facts, counters
+from facho.apps.history.models import Subject
 from facho.core.onu_states import ABSENT_AFTER
 from facho.core.optics import Limits
 from facho.vendors import UnreadableRows as FoundRows
 
-HISTORY_FACTS: Final = (
-    "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "voltage_v", "bias_ma", "distance_m",
-)  # fmt: skip
 Numbers = list[float | None]
 
 
@@ -61,7 +61,12 @@ class FrameValues:
     """
 
     ids: list[int] = field(default_factory=list)
+    # Numbers, and counters of which rates are made.
     columns: dict[str, Numbers] = field(default_factory=dict)
+    # The technology of each id, or one for all.
+    technologies: list[str] = field(default_factory=list)
+    # Those whose counters start anew: they moved, or are others now.
+    renewed: list[int] = field(default_factory=list)
 
     def of_one(self, number: int) -> FrameValues:
         """Return the values of one id."""
@@ -69,11 +74,27 @@ class FrameValues:
         return FrameValues([number], {fact: [values[position]] for fact, values in self.columns.items()})
 
 
-def frame_values(roster: Roster, collection: Sequence[FindingRows]) -> FrameValues:
+def frame_values(roster: Roster, collection: Sequence[FindingRows], renewed: Iterable[int]) -> FrameValues:
     """Return the numbers of all ONUs of the roster, which must be written by now, so that all have ids."""
-    found = {fact: [rows for rows in collection if rows.has(fact)] for fact in HISTORY_FACTS}
+    facts = collected_facts(Subject.ONU)
+    found = {fact: [rows for rows in collection if rows.has(fact)] for fact in facts}
     columns = {fact: _merge(roster, fact, several) for fact, several in found.items() if several}
-    return FrameValues(roster.ids, columns)
+    counted = [rows for fact in counters(Subject.ONU) for rows in found.get(fact, ())]
+    ids = [roster.ids[position] for position in renewed]
+    return FrameValues(roster.ids, columns, _technologies(roster.size, counted), ids)
+
+
+def _technologies(size: int, counted: Sequence[FindingRows]) -> list[str]:
+    """Return the technology of each ONU that has counters, or one for all."""
+    known = {technology for rows in counted for technology in set(rows.facts.technologies)}
+    if len(known) <= 1:
+        return list(known)
+    found = [""] * size
+    for rows in counted:
+        for position, technology in zip(rows.positions, rows.facts.technologies, strict=True):
+            if position >= 0:
+                found[position] = technology
+    return found
 
 
 def _merge(roster: Roster, fact: str, several: Sequence[FindingRows]) -> Numbers:
@@ -243,10 +264,17 @@ class _FindingsWriter:
             other=len(self._tables.strangers),
             duplicates=len(self._duplicates),
             onus=self._roster["presence"].count(PRESENT),
-            frame=frame_values(self._roster, self._all),
+            frame=frame_values(self._roster, self._all, self._renewed()),
             state_changes=StateChanges(self._state_changes, self._has_all_states()),
             optical_changes=self._optical_changes,
         )
+
+    def _renewed(self) -> list[int]:
+        """Return the known ONUs that something else counts for now: they moved, or have another identity."""
+        others = self._roster.differing(*(each.name for each in IDENTITY))
+        before = [self._roster.before(each.name) for each in IDENTITY if each.name in self._roster]
+        replaced = {each for each in others if any(not is_blank(column[each]) for column in before)}
+        return sorted(replaced.union(self._moved))
 
     def _has_all_states(self) -> bool:
         """Return whether the states of all ONUs were read: nothing follows for ports from a part that broke

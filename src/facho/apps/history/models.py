@@ -13,6 +13,9 @@ from facho.apps.localized_times import date_and_time
 class Subject(models.TextChoices):
     ONU = "onu", "ONU"
     PORT = "port", _("port")
+    # The OLT itself, its boards, fans and power supplies.
+    PART = "part", _("part")
+    LINK = "link", _("uplink")
 
 
 class HistoryFrame(models.Model):
@@ -42,11 +45,11 @@ class HistoryFrame(models.Model):
 
 
 class HistoryHour(models.Model):
-    """The numbers of the ONUs of a port in one hour, or those of all ports of an OLT."""
+    """The numbers of the ONUs of a port in one hour, or those of all ports, parts or uplinks of an OLT."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="+", db_index=False, verbose_name=_("OLT"))
     subject = models.CharField(_("of"), max_length=4, choices=Subject.choices)
-    # A port, as 0/1/7; # and a number for ONUs that have none; empty for the ports of an OLT.
+    # A port, as 0/1/7; # and a number for ONUs that have none; empty for the others.
     place = models.CharField(_("place"), max_length=40, blank=True)
     hour = models.DateTimeField(_("hour"))
     data = models.BinaryField(_("values"))

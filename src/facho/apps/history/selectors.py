@@ -21,7 +21,8 @@ from facho.apps.history.store import (
     places_of_olt,
     places_of_onu,
 )
-from facho.core.frames import Damaged, Samples, Sheet, read_sheet
+from facho.core.frames import Samples, Sheet, read_sheet
+from facho.core.history_facts import Damaged
 
 log = logging.getLogger(__name__)
 

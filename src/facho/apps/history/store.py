@@ -18,16 +18,13 @@ from django.db import IntegrityError, InterfaceError, OperationalError
 from facho.apps.db import sql
 from facho.apps.db.database import is_embedded
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
-from facho.apps.discovery.store import HISTORY_FACTS
+from facho.apps.history.facts import declared_facts, history_facts
 from facho.apps.history.models import HistoryHour, Subject
-from facho.core.frames import Damaged, Sheet, read_sheet, write_frame
+from facho.core.frames import Sheet, read_sheet, write_frame
+from facho.core.history_facts import Damaged
 from facho.core.hours import merge_by_place
 
 log = logging.getLogger(__name__)
-
-PORT_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma", "onus_online")
-FACTS_OF: Final[Mapping[str, tuple[str, ...]]] = {Subject.ONU: HISTORY_FACTS, Subject.PORT: PORT_FACTS}
-
 
 # OLT, subject, time and data of a frame.
 FrameRow = tuple[int, str, datetime, bytes]
@@ -55,12 +52,12 @@ def make_frame(
 
     Each column has a value for each of `ids`. Facts that have no history are left out.
     """
-    kept = {fact: columns[fact] for fact in FACTS_OF[subject] if fact in columns}
+    kept = {fact: columns[fact] for fact in history_facts(subject) if fact in columns}
     if not any(value is not None for column in kept.values() for value in column):
         return []
     time = milliseconds(at)
     # The row has the time in milliseconds too: a frame that is read twice while its hour is closed has one.
-    return [(olt_id, subject, moment_of(time), write_frame(time, ids, kept))]
+    return [(olt_id, subject, moment_of(time), write_frame(time, ids, kept, declared_facts(subject)))]
 
 
 def insert_frames(rows: Sequence[FrameRow]) -> None:
@@ -185,9 +182,9 @@ def _places(olt_id: int, subject: str) -> Mapping[int, str]:
 
 
 class _OnePlace(dict[int, str]):
-    """All ports of an OLT are kept together."""
+    """All ports of an OLT are kept together, and so are its parts and its uplinks."""
 
-    def __missing__(self, port: int) -> str:
+    def __missing__(self, number: int) -> str:
         return PORTS_PLACE
 
 

@@ -16,7 +16,8 @@ from rich.text import Text
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import interface_of
-from facho.apps.discovery.store import HISTORY_FACTS
+from facho.apps.history.facts import history_facts
+from facho.apps.history.models import Subject
 from facho.apps.history.selectors import onu_series
 from facho.cli.output import console, format_time, format_value, print_json, print_text
 from facho.cli.times import parse_time
@@ -69,10 +70,11 @@ def show_history(
 
 def _check_facts(facts: Sequence[str]) -> Sequence[str]:
     """Return the named facts, or all that have a history."""
+    known = history_facts(Subject.ONU)
     for fact in facts:
-        if fact not in HISTORY_FACTS:
-            raise CommandError("facts", f"'{fact}' has no history; these have: {', '.join(HISTORY_FACTS)}")
-    return tuple(dict.fromkeys(facts)) or HISTORY_FACTS
+        if fact not in known:
+            raise CommandError("facts", f"'{fact}' has no history; these have: {', '.join(known)}")
+    return tuple(dict.fromkeys(facts)) or known
 
 
 def _has_value(values: Sequence[float | None]) -> bool:

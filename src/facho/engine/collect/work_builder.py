@@ -62,6 +62,8 @@ class Planned:
     before: OltSnapshot
     # Set when one ONU is read.
     reading: OnuRead | None = None
+    # Of the job; None when no job asks.
+    interval_s: int | None = None
 
 
 def plan_execution(
@@ -101,6 +103,7 @@ def plan_execution(
         tuple(_skip_part(part, profile) for part in every if not part.columns),
         OltSnapshot(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at, olt.learned),
         reading,
+        asked_about.jobs[0].interval_s if asked_about.jobs else None,
     )
 
 

@@ -25,6 +25,7 @@ from facho.apps.executions.store import AttemptReport, EndedAttempt, write_attem
 from facho.apps.history.store import FrameRow, insert_frames
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
+from facho.apps.traffic.store import TrafficRow, upsert_traffic
 from facho.config import Config
 from facho.core.delay import Why
 from facho.core.execution_end import (
@@ -115,6 +116,7 @@ class SharedWrites:
     """Rows of the tables that every recording writes: one statement writes those of a whole transaction."""
 
     frames: list[FrameRow] = field(default_factory=list)
+    traffic: list[TrafficRow] = field(default_factory=list)
     # OLT, data and time of each collection.
     collected: list[tuple[int, Iterable[str], datetime]] = field(default_factory=list)
     ends: list[EndedAttempt] = field(default_factory=list)
@@ -127,6 +129,7 @@ class SharedWrites:
     def write(self, now: datetime) -> None:
         """Write the rows; the trackers of quotas come last, as everywhere."""
         insert_frames(self.frames)
+        upsert_traffic(self.traffic)
         note_all_collected(self.collected)
         write_attempt_ends(self.ends)
         _write_runs(self.runs)

@@ -37,6 +37,7 @@ from facho.engine.events.types import (
     UnprovisionedOnusFound,
 )
 from facho.engine.record.execution_row import Recording
+from facho.engine.record.traffic import add_rates
 from facho.snmp.values import TimeTicks
 from facho.snmp.walk import restarted
 from facho.vendors import Entity, Facts, Profile
@@ -252,6 +253,7 @@ def write_chassis(recording: Recording) -> None:
     planned, now = recording.planned, recording.now
     if planned.reading is None:
         ports = store_chassis(recording.olt_id, planned.work.profile, recording.collection.parts, now)
+        ports = add_rates(recording, Subject.PORT, ports)
         recording.writes.frames += make_frame(recording.olt_id, now, Subject.PORT, ports.ids, ports.columns)
 
 

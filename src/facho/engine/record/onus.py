@@ -44,6 +44,7 @@ from facho.engine.events.types import (
 )
 from facho.engine.record.execution_row import Recording
 from facho.engine.record.olt_state import lists_unprovisioned
+from facho.engine.record.traffic import add_rates
 from facho.vendors import Decoded, Entity, Profile
 from facho.vendors.schema import ReadMethod
 
@@ -65,6 +66,7 @@ def store_onus(
 
 def write_onu_history(recording: Recording) -> None:
     frame, reading = recording.stored.frame, recording.planned.reading
+    frame = add_rates(recording, Subject.ONU, frame)
     if reading is not None:
         frame = frame.of_one(reading.onu_id)
     recording.writes.frames += make_frame(

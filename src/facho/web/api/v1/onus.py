@@ -31,7 +31,8 @@ from facho.apps.discovery.selectors import (
     unis_of,
     weak_onus,
 )
-from facho.apps.discovery.store import HISTORY_FACTS
+from facho.apps.history.facts import history_facts
+from facho.apps.history.models import Subject
 from facho.apps.history.selectors import onu_series
 from facho.apps.hosts.health import silent_olts
 from facho.apps.maintenance.selectors import olts_under_maintenance
@@ -188,11 +189,11 @@ class Onus(ReadOnlyRows[Onu]):
         """
         return show_queued(request, runs.read_onu(self.get_object().id, database_now()))
 
-    @history.history_schema(HISTORY_FACTS)
+    @history.history_schema(history_facts(Subject.ONU))
     @action(detail=True, pagination_class=None)
     def history(self, request: Request, **_: Any) -> Response:
         """The history of the ONU, on all ports where it was."""
-        query = history.HistoryQuery.parse(request, HISTORY_FACTS, database_now())
+        query = history.HistoryQuery.parse(request, history_facts(Subject.ONU), database_now())
         return history.show_history(query, partial(onu_series, self.get_object()))
 
     @extend_schema(responses=EventSerializer(many=True), filters=False)

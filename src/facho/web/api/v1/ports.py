@@ -14,8 +14,9 @@ from rest_framework.response import Response
 from facho.apps.chassis.models import PonPort, Unprovisioned
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import PortOutage
+from facho.apps.history.facts import history_facts
+from facho.apps.history.models import Subject
 from facho.apps.history.selectors import subject_series
-from facho.apps.history.store import PORT_FACTS
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
@@ -46,12 +47,12 @@ class Ports(ReadOnlyRows[PonPort]):
     serializer_class = PortSerializer
     filterset_class = PortFilter
 
-    @history.history_schema(PORT_FACTS)
+    @history.history_schema(history_facts(Subject.PORT))
     @action(detail=True, pagination_class=None)
     def history(self, request: Request, **_: Any) -> Response:
         """The history of the port."""
         port = self.get_object()
-        query = history.HistoryQuery.parse(request, PORT_FACTS, database_now())
+        query = history.HistoryQuery.parse(request, history_facts(Subject.PORT), database_now())
         return history.show_history(query, partial(subject_series, port.olt_id, port.pk))
 
 

@@ -1,0 +1,29 @@
+"""The line rates of PON technologies: no ONU and no PON port can move more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class LineRate(NamedTuple):
+    """Bits per second, from the customers and to them."""
+
+    up_bps: int
+    down_bps: int
+
+
+# Of a technology that is not known, and that of the fastest PON in use.
+FASTEST: Final = LineRate(10_000_000_000, 10_000_000_000)
+LINE_RATES: Final[Mapping[str, LineRate]] = {
+    "gpon": LineRate(1_244_160_000, 2_488_320_000),
+    "xgpon": LineRate(2_488_320_000, 9_953_280_000),
+    "xgspon": LineRate(9_953_280_000, 9_953_280_000),
+    "epon": LineRate(1_250_000_000, 1_250_000_000),
+    "10gepon": FASTEST,
+}
+
+
+def line_rate(technology: str) -> LineRate:
+    """Return the line rate of a technology, as the tables of profiles name it."""
+    return LINE_RATES.get(technology, FASTEST)

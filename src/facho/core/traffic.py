@@ -1,0 +1,83 @@
+"""Totals and tops of the traffic of an OLT: now, and at the last peak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from operator import add, attrgetter
+from typing import Any, Final, NamedTuple
+
+from facho.core.rates import Rates
+
+# So many subjects of an OLT are named, those with the highest rates.
+MOST_NAMED: Final = 20
+_DAY_MS: Final = 24 * 3_600_000
+_HOUR_MS: Final = 3_600_000
+# The rates of octets: first those that the OLT receives, then those that it sends.
+DIRECTIONS: Final[Mapping[str, int]] = {"up_bps": 0, "in_bps": 0, "down_bps": 1, "out_bps": 1}
+
+
+class TopRate(NamedTuple):
+    """The rates of one subject, as the OLT receives and sends them."""
+
+    number: int
+    in_bps: int
+    out_bps: int
+
+    @property
+    def total(self) -> int:
+        return self.in_bps + self.out_bps
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficTotal:
+    """The traffic of all subjects of an OLT at one time. Milliseconds since 1970."""
+
+    at: int
+    in_bps: int
+    out_bps: int
+    top: Sequence[TopRate] = ()
+
+    @property
+    def total(self) -> int:
+        return self.in_bps + self.out_bps
+
+    def as_json(self) -> list[Any]:
+        return [self.at, self.in_bps, self.out_bps, [list(each) for each in self.top]]
+
+    @classmethod
+    def from_json(cls, found: Sequence[Any]) -> TrafficTotal:
+        at, in_bps, out_bps, top = found
+        return cls(at, in_bps, out_bps, [TopRate(*each) for each in top])
+
+
+def sum_traffic(at: int, ids: Sequence[int], rates: Mapping[str, Rates]) -> TrafficTotal | None:
+    """Return the totals of a collection and its highest rates; None if it has no rate of octets."""
+    sides: list[list[int]] = [[], []]
+    for name, side in DIRECTIONS.items():
+        if name in rates:
+            sides[side] = [0 if rate is None else int(rate) for rate in rates[name]]
+    if not any(sides):
+        return None
+    received, sent = (side or [0] * len(ids) for side in sides)
+    totals = list(map(add, received, sent))
+    chosen = nlargest(MOST_NAMED, zip(totals, range(len(totals)), strict=True))
+    top = [TopRate(ids[place], received[place], sent[place]) for total, place in chosen if total]
+    return TrafficTotal(at, sum(received), sum(sent), top)
+
+
+def keep_peaks(peaks: Sequence[TrafficTotal], now: TrafficTotal) -> list[TrafficTotal]:
+    """Return the peaks of the last day with this one: the highest first, and after each those that will be
+    the highest when it is a day old. Of an hour one is kept.
+    """
+    kept = [each for each in peaks if now.at - _DAY_MS < each.at <= now.at and each.total > now.total]
+    if kept and kept[-1].at // _HOUR_MS == now.at // _HOUR_MS:
+        return kept
+    return [*kept, now]
+
+
+def merge_tops(several: Iterable[Sequence[TopRate]], most: int = MOST_NAMED) -> list[TopRate]:
+    """Return the highest rates of all OLTs."""
+    every = (each for top in several for each in top)
+    return nlargest(most, every, key=attrgetter("total"))

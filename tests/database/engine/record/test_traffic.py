@@ -1,0 +1,339 @@
+"""From the counters of collections to the rates that are stored of ONUs and ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from facho.apps.discovery.models import Onu
+from facho.apps.executions.models import State
+from facho.apps.history.models import HistoryFrame, Subject
+from facho.apps.history.selectors import onu_series, subject_series
+from facho.apps.hosts.models import Olt
+from facho.apps.traffic.models import OltTraffic
+from facho.apps.traffic.selectors import dropped_rates, olt_traffic, pon_use, traffic_tops
+from facho.config import Config
+from facho.core.rates import Drops
+from facho.core.traffic import TopRate
+from facho.engine.collect.part_results import Collection, PartResult, PartState
+from facho.engine.collect.work_builder import plan_execution
+from facho.engine.process.leases import start_execution
+from facho.engine.record import recorder
+from facho.engine.record.execution_row import SharedWrites
+from facho.snmp.values import Counter32, Counter64
+from facho.vendors import Decoded, Entity, Facts, Key
+from facho.vendors.decode import Problems
+from tests.factories import at, make_execution, make_job, make_node, make_olt
+from tests.findings import facts
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("brands")]
+
+CONFIG = Config()
+NOW = at("10:00")
+MBIT = 1_000_000
+INTERVAL = timedelta(minutes=5)
+# By the number of an ONU: what it is called, and its counters.
+Rows = Mapping[int, Mapping[str, Any]]
+
+
+class Site:
+    """An OLT whose collections are made by hand, and a job that reads its counters every five minutes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.olt = make_olt("north", "huawei")
+        every = int(INTERVAL.total_seconds())
+        self.discovery = make_node(self.olt, make_job("discovery", interval=every))
+        self.traffic = make_node(
+            self.olt, make_job("traffic", "table", every, facts=["up_octets", "down_octets"])
+        )
+        self.uptime_s: float | None = 1000.0
+        # The transaction of each collection fails when all is written, and is tried again.
+        self.fails_first = False
+        self._patched = monkeypatch
+        self._slots = count()
+        self.discover({1: "HWTC00000001", 2: "HWTC00000002"})
+
+    def discover(self, serials: Mapping[int, str], now: datetime = NOW - INTERVAL) -> None:
+        rows = {number: {"serial": serial} for number, serial in serials.items()}
+        self._record(self.discovery, now, onus=facts(rows.items()))
+
+    def read(self, minutes: float, rows: Rows, ports: Mapping[int, Mapping[str, Any]] | None = None) -> None:
+        """Store what was read so long after ten o'clock."""
+        self._record(
+            self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), ports_of(ports or {})
+        )
+
+    def down(self, minutes: float, *octets: int | None, width: type[int] = Counter64) -> None:
+        """Store what the first ONUs have received."""
+        self.read(
+            minutes,
+            {
+                number: {"down_octets": None if value is None else width(value)}
+                for number, value in zip(count(1), octets, strict=False)
+            },
+        )
+
+    def _record(self, node: Any, now: datetime, onus: Facts, ports: Facts | None = None) -> None:
+        owes = [[node.id, node.job.task_type, 300]]
+        # Each has a slot of its own, also those of one time.
+        slot = now + timedelta(microseconds=next(self._slots))
+        execution = make_execution(node, slot, State.PENDING, owes=owes)
+        started = start_execution(execution.id, "here", lambda: now, CONFIG)
+        assert started is not None
+        planned = plan_execution(started.execution_id, started.run_id, now, CONFIG, started.subject)
+        found = {entity: Facts(entity) for entity in Entity} | {Entity.ONU: onus}
+        if ports is not None:
+            found[Entity.PORT] = ports
+        part = PartResult(
+            planned.work.parts[0], PartState.SUCCESS, decoded=Decoded(found, Problems()), rows=len(onus)
+        )
+        uptime_s = self.uptime_s
+        if uptime_s is not None:
+            uptime_s += (now - NOW).total_seconds()
+        collection = Collection([part], uptime_s=uptime_s)
+        if self.fails_first:
+            with self._patched.context() as patched:
+                patched.setattr(SharedWrites, "write", fails_after(SharedWrites.write))
+                with pytest.raises(OperationalError):
+                    recorder.record(started, planned, collection, now, CONFIG)
+        recorder.record(started, planned, collection, now, CONFIG)
+
+    def rates(self, number: int, fact: str = "down_bps") -> list[tuple[float, float]]:
+        """Return the minutes after ten and the megabits per second of the samples of an ONU."""
+        onu = Onu.objects.get(olt=self.olt, onu_id=number, address__isnull=False)
+        series = onu_series(onu, [fact], NOW - INTERVAL, NOW + timedelta(days=2))
+        return [
+            ((moment - NOW).total_seconds() / 60, round(value / MBIT, 1))
+            for moment, value in zip(series.moments(), series.values[fact], strict=True)
+            if value is not None
+        ]
+
+    def drops(self) -> Drops:
+        return dropped_rates().get(self.olt.pk, Drops())
+
+
+def fails_after(
+    write: Callable[[SharedWrites, datetime], None],
+) -> Callable[[SharedWrites, datetime], None]:
+    def fail(writes: SharedWrites, now: datetime) -> None:
+        write(writes, now)
+        raise OperationalError("the server went away")
+
+    return fail
+
+
+def ports_of(rows: Mapping[int, Mapping[str, Any]]) -> Facts:
+    names = dict.fromkeys(name for row in rows.values() for name in row)
+    return Facts(
+        Entity.PORT,
+        [Key(0, 1, port) for port in rows],
+        [b""] * len(rows),
+        ["gpon"] * len(rows),
+        {name: [row.get(name) for row in rows.values()] for name in names},
+    )
+
+
+def megabits(rate: float, seconds: float = 300) -> int:
+    """Return the octets that a rate moves."""
+    return round(rate * MBIT * seconds / 8)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    return Site(monkeypatch)
+
+
+def test_the_first_counters_are_where_rates_begin(site: Site) -> None:
+    site.down(0, 5_000_000, 0)
+    assert not HistoryFrame.objects.filter(subject=Subject.ONU).exists()
+    site.down(5, 5_000_000 + megabits(8.05), megabits(2.01))
+    assert site.rates(1) == [(5, 8.0)]
+    assert site.rates(2) == [(5, 2.0)]
+    assert site.drops() == Drops()
+
+
+def test_both_directions_and_the_optics_of_a_collection_are_one_frame(site: Site) -> None:
+    site.read(0, {1: {"up_octets": Counter64(0), "down_octets": Counter64(0), "onu_rx_dbm": -20.0}})
+    HistoryFrame.objects.all().delete()
+    moved = {"up_octets": Counter64(megabits(1.01)), "down_octets": Counter64(megabits(50.1))}
+    site.read(5, {1: {**moved, "onu_rx_dbm": -20.5}})
+    assert HistoryFrame.objects.filter(subject=Subject.ONU).count() == 1
+    assert (site.rates(1, "up_bps"), site.rates(1)) == ([(5, 1.0)], [(5, 50.1)])
+
+
+def test_the_counters_of_an_onu_are_no_part_of_its_row(site: Site) -> None:
+    before = Onu.objects.order_by("id").values()[0]
+    site.down(0, 1)
+    site.down(5, 2_000_000)
+    assert Onu.objects.order_by("id").values()[0] == before
+
+
+def test_a_restart_of_the_olt_makes_no_rate_and_no_spike(site: Site) -> None:
+    site.down(0, megabits(8000))
+    site.uptime_s = -240.0
+    site.down(5, megabits(9000))
+    site.uptime_s = -240.0
+    site.down(10, megabits(9000) + megabits(8.05))
+    assert site.rates(1) == [(10, 8.0)]
+    assert site.drops() == Drops(resets=1)
+
+
+def test_a_counter_that_starts_anew_makes_no_rate(site: Site) -> None:
+    """As that of an ONU that was restarted."""
+    site.down(0, megabits(100), 0)
+    site.down(5, 1000, megabits(1.01))
+    site.down(10, 1000 + megabits(8.05), megabits(2.02))
+    assert site.rates(1) == [(10, 8.0)]
+    assert [minute for minute, _ in site.rates(2)] == [5, 10]
+    assert site.drops() == Drops(resets=1)
+
+
+def test_a_narrow_counter_that_came_round_goes_on(site: Site) -> None:
+    start = (1 << 32) - megabits(12)
+    site.down(0, start, 0, width=Counter32)
+    site.down(5, start + megabits(8.05), megabits(8.05), width=Counter32)
+    site.down(10, start + megabits(16.1) - (1 << 32), 0, width=Counter32)
+    assert site.rates(1) == [(5, 8.0), (10, 8.0)]
+    assert site.rates(2) == [(5, 8.0)]
+    assert site.drops() == Drops(resets=1)
+
+
+def test_a_counter_that_is_wide_now_starts_anew(site: Site) -> None:
+    site.down(0, 1000, width=Counter32)
+    site.down(5, (1 << 33), width=Counter64)
+    site.down(10, (1 << 33) + megabits(8.05), width=Counter64)
+    assert site.rates(1) == [(10, 8.0)]
+
+
+def test_another_onu_at_the_place_starts_anew(site: Site) -> None:
+    site.down(0, 1000)
+    site.discover({1: "HWTC0000000A", 2: "HWTC00000002"}, NOW + timedelta(minutes=1))
+    site.down(5, megabits(500))
+    assert site.rates(1) == []
+    site.down(10, megabits(508.05))
+    assert site.rates(1) == [(10, 8.0)]
+
+
+def test_an_onu_that_moved_starts_anew(site: Site) -> None:
+    site.down(0, 1000, 2000)
+    site.discover({3: "HWTC00000001", 2: "HWTC00000002"}, NOW + timedelta(minutes=1))
+    moved = {"down_octets": Counter64(megabits(500))}
+    site.read(5, {3: moved, 2: {"down_octets": Counter64(2000 + megabits(2.01))}})
+    assert site.rates(3) == []
+    assert site.rates(2) == [(5, 2.0)]
+
+
+def test_a_missed_poll_makes_one_rate_over_both_intervals(site: Site) -> None:
+    site.down(0, 0, 0)
+    site.down(5, None, megabits(1.01))
+    site.down(10, megabits(8.05, 600), megabits(2.02))
+    assert site.rates(1) == [(10, 8.0)]
+    assert [minute for minute, _ in site.rates(2)] == [5, 10]
+
+
+def test_a_gap_of_more_than_three_intervals_has_no_rate(site: Site) -> None:
+    site.down(0, 0)
+    site.down(15.1, megabits(8.05, 900))
+    site.down(20, megabits(8.05, 900) + megabits(4.02))
+    assert [minute for minute, _ in site.rates(1)] == [20]
+    assert site.drops() == Drops(gaps=1)
+
+
+def test_an_answer_from_a_cache_is_no_silence(site: Site) -> None:
+    site.down(0, 0, 0)
+    site.down(5, megabits(8.05), megabits(1.01))
+    site.down(10, megabits(8.05), megabits(1.01))
+    site.down(15, megabits(24.15), megabits(3.03))
+    assert site.rates(1) == [(5, 8.0), (15, 8.0)]
+    assert [minute for minute, _ in site.rates(2)] == [5, 15]
+
+
+def test_an_onu_that_is_silent_while_others_are_not_has_a_rate_of_nothing(site: Site) -> None:
+    site.down(0, 0, 0)
+    site.down(5, 0, megabits(1.01))
+    assert site.rates(1) == [(5, 0.0)]
+
+
+def test_a_rate_above_the_line_rate_is_dropped_and_counted(site: Site) -> None:
+    site.down(0, 0, 0)
+    site.down(5, megabits(2500), megabits(2480.5))
+    assert site.rates(1) == []
+    assert [minute for minute, _ in site.rates(2)] == [5]
+    assert site.drops() == Drops(over=1)
+
+
+def test_a_recording_that_is_tried_again_counts_once(site: Site) -> None:
+    site.down(0, megabits(100), 0)
+    site.fails_first = True
+    site.down(5, 0, megabits(8.05))
+    assert site.rates(2) == [(5, 8.0)]
+    assert site.drops() == Drops(resets=1)
+    assert HistoryFrame.objects.filter(subject=Subject.ONU).count() == 1
+
+
+def test_two_collections_at_nearly_the_same_time_make_no_spike(site: Site) -> None:
+    """The counters of many agents stand for some seconds, and then jump."""
+    site.down(0, 0)
+    site.down(5, megabits(8.05))
+    site.down(5.05, megabits(8.5))
+    site.down(10, megabits(16.1))
+    assert site.rates(1) == [(5, 8.0), (10, 8.0)]
+
+
+def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
+    def counted(*octets: float) -> dict[int, dict[str, Any]]:
+        return {
+            port: {"in_octets": Counter64(megabits(rate / 4)), "out_octets": Counter64(megabits(rate))}
+            for port, rate in enumerate(octets)
+        }
+
+    site.read(0, {}, counted(0, 0))
+    site.read(5, {}, counted(1244.16, 100.5))
+    uses = pon_use(site.olt.pk, NOW + INTERVAL)
+    busy, quiet = sorted(uses.values(), key=lambda use: -use.down)
+    assert (round(busy.down, 3), round(busy.up, 3)) == (0.5, 0.25)
+    series = subject_series(site.olt.pk, quiet.port_id, ["out_bps"], NOW, NOW + timedelta(hours=1))
+    assert [round((value or 0) / MBIT) for value in series.values["out_bps"]] == [100]
+    traffic = olt_traffic(site.olt.pk, NOW + INTERVAL)["port"]
+    assert round(traffic.out_bps / MBIT, 1) == 1344.7
+    assert [each.number for each in traffic.top] == [busy.port_id, quiet.port_id]
+    assert pon_use(site.olt.pk, NOW + timedelta(hours=1)) == {}
+
+
+def test_the_highest_onus_now_and_at_the_last_peak_are_known_by_name(site: Site) -> None:
+    first, second = Onu.objects.order_by("onu_id").values_list("id", flat=True)
+    site.down(0, 0, 0)
+    site.down(5, megabits(100), megabits(20))
+    site.down(10, megabits(101), megabits(25))
+    tops = traffic_tops("onu", NOW + timedelta(minutes=11))
+    assert [(each.number, round(each.out_bps / MBIT)) for each in tops.now] == [(second, 5), (first, 1)]
+    assert [(each.number, round(each.out_bps / MBIT)) for each in tops.peak] == [(first, 100), (second, 20)]
+    traffic = olt_traffic(site.olt.pk, NOW + timedelta(minutes=11))["onu"]
+    assert (traffic.peak_at, traffic.is_current) == (NOW + INTERVAL, True)
+    later = traffic_tops("onu", NOW + timedelta(hours=2))
+    assert (later.now, [each.number for each in later.peak]) == ([], [first, second])
+    assert traffic_tops("onu", NOW + timedelta(days=2)).peak == []
+
+
+def test_counters_that_cannot_be_read_begin_anew(site: Site) -> None:
+    site.down(0, 0)
+    OltTraffic.objects.update(counters=b"\0\1\2\3\4\5\6\7\x08")
+    site.down(5, megabits(8.05))
+    site.down(10, megabits(16.1))
+    assert site.rates(1) == [(10, 8.0)]
+
+
+def test_tops_of_several_olts_are_one_list() -> None:
+    olts = [Olt.objects.get(pk=make_olt(f"olt-{number}").pk) for number in range(3)]
+    for number, olt in enumerate(olts):
+        OltTraffic.objects.create(
+            olt=olt, subject="onu", at=NOW, interval_s=300, counters=b"", top=f"[[{number},1,{number}]]"
+        )
+    tops = traffic_tops("onu", NOW, most=2)
+    assert tops.now == [TopRate(2, 1, 2), TopRate(1, 1, 1)]
+    assert traffic_tops("onu", NOW, olt_ids=[olts[0].pk]).now == [TopRate(0, 1, 0)]
