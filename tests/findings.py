@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,7 +23,7 @@ def an_olt(name: str = "olt") -> Olt:
     return Olt.objects.create(name=name, brand=brand, address="192.0.2.1")
 
 
-def facts(rows: Iterable[tuple[int | Key, dict[str, Any]]]) -> Facts:
+def facts(rows: Iterable[tuple[int | Key, Mapping[str, Any]]]) -> Facts:
     """Each row is the number of an ONU on port 0/1/7, or a place, and its facts."""
     found = Facts(Entity.ONU)
     rows = list(rows)

@@ -23,7 +23,8 @@ from facho.apps.discovery.selectors import (
     unis_of,
     weak_since,
 )
-from facho.apps.discovery.store import HISTORY_FACTS
+from facho.apps.history.facts import history_facts
+from facho.apps.history.models import Subject
 from facho.apps.history.selectors import Series, onu_series
 from facho.apps.localized_numbers import number
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
@@ -141,7 +142,7 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
     """Read the page in a fixed number of queries."""
     period = Period(now - timedelta(hours=hours), now, get_current_timezone())
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
-    series = onu_series(onu, HISTORY_FACTS, period.start, period.end + timedelta(seconds=1))
+    series = onu_series(onu, history_facts(Subject.ONU), period.start, period.end + timedelta(seconds=1))
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
     every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
@@ -323,6 +324,6 @@ def _power_chart(
 def _other_charts(series: Series, period: Period) -> list[Chart]:
     return [
         line_chart(fact_name(fact), fact_unit(fact), [Values("", series.times, series.values[fact])], period)
-        for fact in HISTORY_FACTS
+        for fact in history_facts(Subject.ONU)
         if fact not in _IN_POWER_CHART
     ]
