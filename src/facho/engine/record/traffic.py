@@ -3,9 +3,9 @@
 The rates go into the frame of the collection with its other numbers. The counters themselves are kept for
 each OLT, not for each ONU: they change with every collection.
 
-Sums that charts show over time are stored with them: of all ports and of all uplinks of an OLT, and of the ONUs
-of each port where the OLT does not count at its ports. Adding up the ONUs of a port when a chart is shown would
-take seconds: a week of 64 ONUs is 260,000 samples.
+Sums that charts show over time are stored with them: of all ports and of all uplinks of an OLT, and of the
+ONUs of each port where the OLT does not count at its ports. To add up the ONUs of a port for each chart
+would take seconds: a week of 64 ONUs is 260,000 samples.
 """
 
 from __future__ import annotations
