@@ -12,10 +12,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from facho.apps import localized_numbers
+from facho.apps.history.selectors import Series
+from facho.apps.traffic.selectors import to_and_from_customers
 from facho.core.percentile import highest, percentile
 from facho.core.rates import MOST_INTERVALS
 from facho.web.components.charts import Chart, Level, Period, Span, Values, draw_line, time_axis, value_axis
 
+# The facts of ports and uplinks that are drawn.
+IN_AND_OUT: Final = ("in_bps", "out_bps")
 # Labels that are nearer than this, in percent of the height, would cover each other.
 _LABEL_HEIGHT: Final = 8.0
 # Of the distances between samples, so many per cent are no gap.
@@ -64,6 +68,12 @@ def traffic_chart(
         time_axis(period),
         levels=[level for number, each in enumerate(shown, 1) for level in _levels(each, number, axis)],
     )
+
+
+def chart_of_series(title: str, subject: str, series: Series, period: Period) -> Chart:
+    """Draw the traffic of ports or uplinks, as the OLT receives and sends it."""
+    sides = to_and_from_customers(subject, *(series.values[fact] for fact in IN_AND_OUT))
+    return traffic_chart(title, series.times, *sides, period)
 
 
 def _direction(sign: int, samples: Values) -> _Direction | None:
