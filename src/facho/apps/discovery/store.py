@@ -67,6 +67,8 @@ class FrameValues:
     technologies: list[str] = field(default_factory=list)
     # Those whose counters start anew: they moved, or are others now.
     renewed: list[int] = field(default_factory=list)
+    # The speed of each id that is an uplink.
+    speeds_mbps: list[int | None] = field(default_factory=list)
 
     def of_one(self, number: int) -> FrameValues:
         """Return the values of one id."""
