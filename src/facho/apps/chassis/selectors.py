@@ -123,13 +123,14 @@ def health_of(olt_id: int) -> Health:
 
 
 def known_kinds(olt_id: int) -> set[str]:
-    """Return the kinds of things that an OLT ever had: "port", and the kinds of its parts."""
-    return {kind for (kind,) in sql.fetch_prepared(_KINDS, [olt_id, olt_id])}
+    """Return the kinds of things that an OLT ever had: "port", "uplink", and the kinds of its parts."""
+    return {kind for (kind,) in sql.fetch_prepared(_KINDS, [olt_id, olt_id, olt_id])}
 
 
 _KINDS: Final = (
     "SELECT kind FROM olt_health WHERE olt_id = %s"
     " UNION SELECT 'port' WHERE EXISTS (SELECT 1 FROM pon_ports WHERE olt_id = %s)"
+    " UNION SELECT 'uplink' WHERE EXISTS (SELECT 1 FROM olt_uplinks WHERE olt_id = %s)"
 )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeVar
 
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.roster import interface
 from facho.apps.history.models import Subject
@@ -97,7 +97,7 @@ class SubjectName(NamedTuple):
     site: str
     # The interface of an ONU, the place of a port, the name of an uplink.
     place: str
-    # The serial or MAC of an ONU; the name or description of a port or an uplink.
+    # The serial or MAC of an ONU; the name of a port that is more than its place.
     name: str
     description: str
 
@@ -149,7 +149,7 @@ def name_rates(subject: str, *tops: Sequence[TopRate]) -> list[list[NamedRate]]:
 
 def subject_names(subject: str, numbers: Collection[int]) -> dict[int, SubjectName]:
     """Return what people call these ONUs, ports or uplinks."""
-    return _NAMES[subject](numbers) if numbers and subject in _NAMES else {}
+    return _NAMES[subject](numbers) if numbers else {}
 
 
 def to_and_from_customers(subject: str, in_bps: T, out_bps: T) -> tuple[T, T]:
@@ -250,8 +250,17 @@ def _port_names(numbers: Collection[int]) -> dict[int, SubjectName]:
     }
 
 
+def _uplink_names(numbers: Collection[int]) -> dict[int, SubjectName]:
+    rows = Uplink.objects.filter(pk__in=numbers).order_by()
+    return {
+        row[0]: SubjectName(row[1], row[2], row[3], row[4] or row[5], "", row[6])
+        for row in rows.values_list("id", *_OLT, "name", "place", "description")
+    }
+
+
 _OLT: Final = ("olt_id", "olt__name", "olt__site")
 _NAMES: Final[Mapping[str, Callable[[Collection[int]], dict[int, SubjectName]]]] = {
     Subject.ONU: _onu_names,
     Subject.PORT: _port_names,
+    Subject.LINK: _uplink_names,
 }

@@ -22,7 +22,7 @@ from facho.apps.history.facts import counters
 from facho.apps.history.models import Subject
 from facho.apps.history.store import make_frame, milliseconds
 from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traffic_row
-from facho.core.line_rates import line_rate
+from facho.core.line_rates import LineRate, line_rate, uplink_rate
 from facho.core.rates import (
     MOST_INTERVALS,
     Computed,
@@ -98,6 +98,8 @@ def _with_total(frame: FrameValues) -> FrameValues:
     totals: dict[str, float | None] = {
         name: sum_rates(frame.columns[name]) for name in _OF_PORTS if name in frame.columns
     }
+    if not totals:
+        return frame
     columns = {name: [*values, totals.get(name)] for name, values in frame.columns.items()}
     return replace(frame, ids=[*frame.ids, TOTAL_NUMBER], columns=columns)
 
@@ -175,17 +177,23 @@ def _column(values: Sequence[object]) -> array[int]:
 
 
 def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[str, int | Sequence[int]]:
-    """Return by counter of octets what its subjects can move: the line rate of their PON."""
-    if subject not in (Subject.ONU, Subject.PORT):
-        return {}
-    usual = _only_technology(profile)
-    rates = [line_rate(each or usual) for each in frame.technologies or [usual]]
+    """Return by counter of octets what its subjects can move: the line rate of their PON, or their speed."""
+    rates = _rates_of_uplinks(frame) if subject is Subject.LINK else _rates_of_pons(frame, profile)
     found: dict[str, int | Sequence[int]] = {}
     for fact, rule in counters(subject).items():
         if rule.rate in DIRECTIONS:
             each = [rate.down_bps if DIRECTIONS[rule.rate] else rate.up_bps for rate in rates]
             found[fact] = each[0] if len(set(each)) == 1 else each
     return found
+
+
+def _rates_of_pons(frame: FrameValues, profile: Profile) -> list[LineRate]:
+    usual = _only_technology(profile)
+    return [line_rate(each or usual) for each in frame.technologies or [usual]]
+
+
+def _rates_of_uplinks(frame: FrameValues) -> list[LineRate]:
+    return [uplink_rate(each) for each in frame.speeds_mbps]
 
 
 def _only_technology(profile: Profile) -> str:
@@ -214,7 +222,7 @@ def _after(
         return after
     ports: dict[int, PortRates] = {}
     if subject is not Subject.ONU:
-        usual = _only_technology(recording.planned.work.profile)
+        usual = _only_technology(recording.planned.work.profile) if subject is Subject.PORT else ""
         ports = _rates_of_ports(frame, usual, computed.rates)
     peaks = keep_peaks(known.peaks, total)
     return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)
