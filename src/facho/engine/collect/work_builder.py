@@ -18,6 +18,7 @@ from facho.apps.hosts.selectors import (
     columns_for,
     explicit_columns,
     facts_offered,
+    family_problem,
     read_oid_state,
     spelled_out,
     usual_kind,
@@ -33,7 +34,7 @@ from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, Part, Work
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
-from facho.vendors import GENERIC, Entity, Profile, builtin
+from facho.vendors import Entity, Profile, profile_of_family
 
 # Sets of columns: of each brand and model, for each job.
 _CACHED: Final = 512
@@ -72,6 +73,8 @@ def plan_execution(
     """Build the work of an execution. The subject is read unless it is given. Raises NothingToAsk."""
     asked_about = subject or execution_subject(execution_id)
     olt, oid_state = asked_about.olt, asked_about.oid_state
+    if problem := family_problem(olt.brand):
+        raise NothingToAsk(problem)
     profile = profile_of(olt)
     missing = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
     reading = None if asked_about.onu_id is None else _plan_onu_read(asked_about.onu_id, olt, profile)
@@ -137,8 +140,7 @@ def _has_facts(columns: Iterable[AskedColumn]) -> bool:
 
 
 def profile_of(olt: Olt) -> Profile:
-    """Return the profile of its brand; the generic one for a brand that an operator added."""
-    return builtin().get(olt.brand.name) or builtin()[GENERIC]
+    return profile_of_family(olt.brand.name)
 
 
 def _part(job: NodeJob, olt: Olt, oid_state: str | None = None) -> Part:
