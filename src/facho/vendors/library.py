@@ -78,7 +78,7 @@ def load_library(folder: Path) -> Library:
 
 
 def log_own_profiles() -> None:
-    """Log which profiles are the operator's, and every mistake in his files."""
+    """Log which profiles are the operator's, and every mistake in their files."""
     used = current_library()
     for name, profile in used.profiles.items():
         if profile.own_file:
