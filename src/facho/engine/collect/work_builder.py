@@ -34,7 +34,7 @@ from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, Part, Work
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
-from facho.vendors import Entity, Profile, profile_of_family
+from facho.vendors import GENERIC, Entity, Profile, profile_of_family
 
 # Sets of columns: of each brand and model, for each job.
 _CACHED: Final = 512
@@ -193,14 +193,18 @@ def _columns_of(own: str, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     Ports of the generic profile are numbered interfaces: decoded by it, they would become second ports
     beside those that the family has by slot and port.
     """
-    return (_own_column(each) or _profile_column(own, each) for each in asked)
+    return (_own_column(own, each) or _profile_column(own, each) for each in asked)
 
 
-def _own_column(asked: AskedFact) -> AskedColumn | None:
-    """Return a column of the operator's own that provides a fact, and is read by the rules of that fact."""
-    if asked.read_as or not asked.fact:
-        return None
+def _own_column(own: str, asked: AskedFact) -> AskedColumn | None:
+    """Return a column that is not in the OLT's own profile, and provides a fact by the rules of that fact.
+
+    It is the operator's, or the generic profile has it of the OLT itself.
+    """
     entity = asked.entity or Entity.ONU.value
+    is_scalar = entity == Entity.OLT and asked.brand == GENERIC != own
+    if not asked.fact or (asked.read_as and not is_scalar):
+        return None
     return AskedColumn(asked.name, asked.oid, asked.oid, entity=entity, provides=asked.fact)
 
 
