@@ -110,6 +110,11 @@ def ports_of(olt_id: int) -> list[PortRow]:
     return [port for _, port in sorted(ports.values(), key=lambda each: (each[0], each[1].port))]
 
 
+def port_numbers(olt_id: int) -> dict[str, int]:
+    """Return the ids of the ports that the OLT lists, by their places."""
+    return dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
+
+
 def health_of(olt_id: int) -> Health:
     parts = sorted(OltHealth.objects.filter(olt=olt_id).order_by(), key=_part_order)
     of_kind = {kind: [_part_row(row) for row in parts if row.kind == kind] for kind in PartKind}
