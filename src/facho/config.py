@@ -57,6 +57,7 @@ class Config:
     database_url: str = field(
         default="", repr=False, metadata={"what": "sqlite:///PATH or postgresql://...; SQLite in FACHO_HOME"}
     )
+    profiles: str = _setting("", "folder of your own vendor profiles; profiles in FACHO_HOME if empty")
     broker_url: str = field(
         default="",
         repr=False,
@@ -211,6 +212,10 @@ class Config:
     @property
     def logs(self) -> Path:
         return self.home / "logs"
+
+    @property
+    def profile_folder(self) -> Path:
+        return Path(self.profiles) if self.profiles else self.home / "profiles"
 
     @property
     def broker(self) -> str:

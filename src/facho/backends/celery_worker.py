@@ -25,6 +25,7 @@ from facho.engine.process.loops import run_step
 from facho.engine.upkeep.schema import SchemaProblem, refuse_unready
 from facho.file_modes import repair_modes
 from facho.keys import KeyProblem
+from facho.vendors.library import log_own_profiles
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +106,7 @@ def _check(**_: Any) -> None:
 def _start(sender: Any, **_: Any) -> None:
     _check()
     _refuse_processes(sender)
+    log_own_profiles()
 
 
 def _refuse_processes(sender: Any) -> None:

@@ -24,7 +24,7 @@ from facho.databases import most_connections
 from facho.engine.process.loops import run_loop, run_step
 from facho.engine.schedule.probes import run_probe_loop
 from facho.engine.schedule.runner import PollerActivity, Runtime, SnmpLoop, run_execution
-from facho.vendors import builtin
+from facho.vendors import profiles_in_use
 
 # The share of the time to stop in that executions are given to end by themselves.
 FINISH_SHARE: Final = 0.8
@@ -75,7 +75,7 @@ def poller_process(
     """Register a worker and keep it alive until the end of the block; its pollers have stopped by then."""
     sys.setswitchinterval(_SWITCH_S)
     # Before several pollers want them at once.
-    builtin()
+    profiles_in_use()
     resize_pool(most_connections(config.pollers))
     name, now = worker_name(), database_now()
     register_worker(name, config.pollers, now, queues)

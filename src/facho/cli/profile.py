@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facho.cli.device_read import DeviceRead, read_device, read_recording
-from facho.cli.errors import Exit, fail_device, refuse
+from facho.cli.errors import Exit, fail, fail_device, refuse
 from facho.cli.output import AsJson, print_json
 from facho.cli.progress import value_counter
 from facho.cli.snmp_options import (
@@ -26,6 +27,7 @@ from facho.cli.snmp_options import (
     target_of,
     with_credentials,
 )
+from facho.config import BadSettings
 from facho.sim.snmprec import BadRecording
 from facho.snmp import SnmpError, Target
 from facho.vendors import (
@@ -39,9 +41,12 @@ from facho.vendors import (
     Profile,
     State,
     builtin,
+    current_library,
     load,
 )
-from facho.vendors.facts import CONFIDENCE_WORDS, Confidence
+from facho.vendors.facts import CONFIDENCE_WORDS, FACTS, Confidence, Registry, full_fact_name
+from facho.vendors.library import Library, load_facts
+from facho.vendors.own_profiles import OwnProfiles
 
 app = typer.Typer(no_args_is_help=True, help="Vendor profiles: the tables of each brand.")
 
@@ -72,7 +77,7 @@ _ONU_COLUMNS: Final = (
 _EXAMPLES_LIST: Final = """
 **Examples**
 
-`facho profile list`  the built-in profiles, and how sure each is
+`facho profile list`  the profiles in use, and how sure each is; those of your own are named below
 
 `facho profile list --json`
 """
@@ -80,6 +85,8 @@ _EXAMPLES_CHECK: Final = """
 **Examples**
 
 `facho profile check acme.yaml`  says what is wrong, with file, line and field
+
+`facho profile check`  checks all files in the folder of your own profiles
 
 Exit codes: 0 all are fine, 2 mistakes were found.
 """
@@ -99,14 +106,15 @@ read are shown at the end, and do not count as incomplete.
 
 @app.command("list", epilog=_EXAMPLES_LIST)
 def list_profiles(as_json: AsJson = False) -> None:
-    """List the built-in profiles, and how sure their entries are."""
+    """List the profiles in use, with those of your own, and how sure their entries are."""
+    used = _library()
     if as_json:
-        print_json([_profile_json(profile) for profile in builtin().values()])
+        print_json([_profile_json(profile) for profile in used.profiles.values()])
         return
     table = Table("profile", "for", box=None, pad_edge=False)
     for heading in ("tables", "facts", *Confidence):
         table.add_column(heading, justify="right")
-    for profile in builtin().values():
+    for profile in used.profiles.values():
         sure = _count_confidence(profile)
         numbers = (len(profile.tables), _count_facts(profile), *(sure[each] for each in Confidence))
         table.add_row(profile.name, profile.title, *map(str, numbers))
@@ -115,6 +123,34 @@ def list_profiles(as_json: AsJson = False) -> None:
     console.print()
     for confidence, words in CONFIDENCE_WORDS.items():
         console.print(f"{confidence}: {words}")
+    _print_own(used)
+
+
+def _library() -> Library:
+    try:
+        return current_library()
+    except BadSettings as error:
+        fail(str(error))
+
+
+def _print_own(used: Library) -> None:
+    """Print what the files of the operator change. Mistakes go to standard error."""
+    lines = [
+        f"{name}: from {profile.own_file}" + (", which replaces the built-in one" * (name in used.replaced))
+        for name, profile in used.profiles.items()
+        if profile.own_file
+    ]
+    lines += [
+        f"{file.path} declares {', '.join(_fact_names(file.facts))}" for file in used.own.files if file.facts
+    ]
+    for line in ("", *lines) if lines else ():
+        typer.echo(line)
+    for mistake in used.own.every_mistake:
+        typer.echo(f"not used: {mistake}", err=True)
+
+
+def _fact_names(facts: Registry) -> Iterator[str]:
+    return (full_fact_name(entity, name) for entity, of in facts.items() for name in of)
 
 
 def _profile_json(profile: Profile) -> dict[str, Any]:
@@ -122,6 +158,9 @@ def _profile_json(profile: Profile) -> dict[str, Any]:
         "profile": profile.name,
         "title": profile.title,
         "vendor": profile.vendor,
+        "file": profile.own_file or None,
+        "replaces_builtin": bool(profile.own_file) and profile.name in builtin(),
+        "own_facts": list(_fact_names(profile.own_facts)),
         "tables": len(profile.tables),
         "facts": _count_facts(profile),
         "confidence": {str(each): _count_confidence(profile)[each] for each in Confidence},
@@ -146,22 +185,44 @@ def _count_confidence(profile: Profile) -> Counter[Confidence]:
 
 @app.command(epilog=_EXAMPLES_CHECK)
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Profiles in YAML.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Profiles in YAML; all of your own if none is given."),
+    ] = None,
 ) -> None:
-    """Check profiles for mistakes."""
-    bad = False
-    for file in files:
-        try:
-            profile = load(file)
-        except BadProfile as error:
-            typer.echo(str(error), err=True)
-            bad = True
-        else:
-            typer.echo(
-                f"{file}: fine: '{profile.name}', {len(profile.tables)} tables, {_count_facts(profile)} facts"
-            )
-    if bad:
+    """Check profiles, and files of facts, for mistakes. Without a file, all of your own are checked."""
+    fine = True
+    for mistakes, text in map(_check_file, files) if files else _check_own(_library().own):
+        typer.echo(text, err=mistakes)
+        fine = fine and not mistakes
+    if not fine:
         raise typer.Exit(Exit.BAD_USE)
+
+
+def _check_own(own: OwnProfiles) -> Iterator[tuple[bool, str]]:
+    """Yield whether there are mistakes, and a text, for the folder and each file."""
+    if not own.files and not own.mistakes:
+        yield False, "there are no profiles of your own"
+    yield from ((True, str(mistake)) for mistake in own.mistakes)
+    for file in own.files:
+        mistakes = "\n".join(map(str, file.mistakes))
+        yield bool(mistakes), mistakes or _describe_file(file.path, file.profile, file.facts)
+
+
+def _check_file(file: Path) -> tuple[bool, str]:
+    try:
+        facts = load_facts(file)
+        return False, _describe_file(file, load(file) if facts is None else None, facts or {})
+    except BadProfile as error:
+        return True, str(error)
+
+
+def _describe_file(file: Path, profile: Profile | None, facts: Registry) -> str:
+    if profile is None:
+        return f"{file}: fine: the facts {', '.join(_fact_names(facts))}"
+    text = f"{file}: fine: '{profile.name}', {len(profile.tables)} tables, {_count_facts(profile)} facts"
+    replaces = f"; as a profile of your own it replaces the built-in '{profile.name}'"
+    return text + (replaces if profile.name in builtin() else "")
 
 
 @app.command("try", epilog=_EXAMPLES_TRY)
@@ -170,9 +231,7 @@ def try_profile(
     *,
     profile: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FILE]", help="A profile in YAML, or the name of a built-in one; else detected."
-        ),
+        typer.Argument(metavar="[FILE]", help="A profile in YAML, or the name of one in use; else detected."),
     ] = None,
     address: Annotated[
         str | None, typer.Option("--address", metavar="ADDRESS[:PORT]", help="The device to ask.")
@@ -212,7 +271,7 @@ def try_profile(
 
 def _read_recording(file: Path, given: Profile | None) -> DeviceRead:
     try:
-        return read_recording(file, builtin(), given)
+        return read_recording(file, _library().profiles, given)
     except BadRecording as error:
         refuse(str(error))
 
@@ -221,7 +280,9 @@ def _read_device(target: Target, given: Profile | None, optics: int, deadline: f
     with value_counter("values") as progress:
         try:
             return uvloop.run(
-                read_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
+                read_device(
+                    target, _library().profiles, given, optics=optics, deadline=deadline, progress=progress
+                )
             )
         except SnmpError as error:
             fail_device(error)
@@ -229,8 +290,8 @@ def _read_device(target: Target, given: Profile | None, optics: int, deadline: f
 
 def _load_profile(text: str) -> Profile:
     path = Path(text)
-    if not path.exists() and text in builtin():
-        return builtin()[text]
+    if not path.exists() and text in (known := _library().profiles):
+        return known[text]
     try:
         return load(path)
     except BadProfile as error:
@@ -344,7 +405,7 @@ def _olt_table(facts: Facts) -> Table:
 
 
 def _rows_table(facts: Facts, most: int) -> Table:
-    names = [name for name in facts.columns if facts.entity is not Entity.ONU or name in _ONU_COLUMNS]
+    names = [name for name in facts.columns if facts.entity is not Entity.ONU or _is_shown(name)]
     names = [name for name in names if any(value not in (None, "") for value in facts.columns[name])]
     table = Table(box=None, pad_edge=False)
     for heading in ("place", *names):
@@ -355,6 +416,11 @@ def _rows_table(facts: Facts, most: int) -> Table:
     if 0 < most < len(facts):
         table.add_row(f"{len(facts) - most:,} more")
     return table
+
+
+def _is_shown(fact: str) -> bool:
+    """Facts that a profile declares are shown: they are why somebody tries it."""
+    return fact in _ONU_COLUMNS or fact not in FACTS[Entity.ONU]
 
 
 def _format_fact(value: object) -> Text:

@@ -78,9 +78,9 @@ def _check_web_settings(config: Config) -> None:
 def sync_with_profiles() -> None:
     """Update the OIDs of the profiles: a new version may have others without a migration."""
     from facho.apps.hosts.store import sync_profiles
-    from facho.vendors import builtin
+    from facho.vendors import profiles_in_use
 
-    sync_profiles(builtin())
+    sync_profiles(profiles_in_use())
 
 
 def run_engine_and_web(config: Config, environment: dict[str, str], stopping: threading.Event) -> None:
@@ -123,8 +123,11 @@ def engine(
         from facho import logs
         from facho.backends.embedded import run_embedded
         from facho.backends.poller_children import run_poller_child
+        from facho.vendors.library import log_own_profiles
 
         logs.set_up("engine", config)
+        if poller_channel is None:
+            log_own_profiles()
         own = config if pollers is None else replace(config, pollers=pollers)
         if poller_channel is None:
             run_embedded(own, stopping)
@@ -137,6 +140,7 @@ def web(address: Address = None, with_parent: WithParent = False, shared_port: S
     """Serve the pages, without collecting, in as many processes as FACHO_WEB_PROCESSES says."""
     with system(by_person=False) as config:
         from facho import logs
+        from facho.vendors.library import log_own_profiles
 
         _check_web_settings(config)
         if config.web_processes > 1 and not shared_port:
@@ -149,6 +153,7 @@ def web(address: Address = None, with_parent: WithParent = False, shared_port: S
         if with_parent:
             stop_with_parent(stopping)
         logs.set_up("web", config)
+        log_own_profiles()
         if shared_port:
             host, port = _parse_web_address(config.web_address)
             _serve(host, port, stopping, [_bind_shared(host, port)])

@@ -173,6 +173,13 @@ _PARTS: Final = {
     ),
     "index_not_known": Template("its index in the table %(table)s cannot be derived from its place"),
     "family_has_nothing": Template("not asked: OLTs of the family '%(family)s' have nothing for it"),
+    "profile_unusable": Template(
+        "the profile of the family '%(family)s' cannot be used, and what is known stays as it is: %(why)s"
+    ),
+    "profile_missing": Template(
+        "there is no profile of the family '%(family)s' any more, and what is known stays as it is: "
+        "put its file back, or choose another brand for the OLT"
+    ),
     "nothing_to_ask": Template(
         "%(name)s: OLTs of the family '%(family)s' have nothing that a job of this kind can ask for"
     ),

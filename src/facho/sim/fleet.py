@@ -181,7 +181,7 @@ def replay(path: Path) -> Layout[OltModel]:
 
 
 def _with_profiles(config: FleetConfig, families: Mapping[str, Family]) -> Mapping[str, Family]:
-    """Return the family of the operator's profile alone, or the families and the built-in profiles named."""
+    """Return the family of the operator's profile alone, or the families and the profiles named."""
     if config.profile is not None:
         try:
             family = from_profile(vendors.load(config.profile))
@@ -190,7 +190,7 @@ def _with_profiles(config: FleetConfig, families: Mapping[str, Family]) -> Mappi
         return {family.name: family}
     if config.recording is not None:
         return families
-    profiles = (vendors.builtin().get(name) for name in _family_names(config) if name not in families)
+    profiles = (vendors.profiles_in_use().get(name) for name in _family_names(config) if name not in families)
     return {**families, **{profile.name: from_profile(profile) for profile in profiles if profile}}
 
 
@@ -210,7 +210,7 @@ def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
     if config.recording is None:
         unknown = [] if config.profile else [name for name in _family_names(config) if name not in families]
         for name in unknown:
-            known_names = ", ".join(dict.fromkeys((*families, *vendors.builtin())))
+            known_names = ", ".join(dict.fromkeys((*families, *vendors.profiles_in_use())))
             raise FleetError(f"there is no family '{name}': take {known_names} or {MIXED}")
         known = {each.name for family in families.values() for each in family.columns}
         for name in set(config.scenario.columns) - known:

@@ -9,7 +9,7 @@
 What is where: `facts` has the facts with their units and states; `schema` is a profile as data;
 `profile_entries` and the `parse` modules read it from YAML; `index`, `raw_values` and `rules` decode indexes
 and values, `encode` is their inverse; `decode` does whole tables; `detect` finds the profile of a device;
-`library` has the built-in profiles.
+`library` has the profiles in force: the built-in ones, and those of the operator, which `own_profiles` reads.
 """
 
 from facho.vendors.decode import Decoded, Decoder, Facts, Problem, UnreadableRows
@@ -17,7 +17,16 @@ from facho.vendors.detect import Detection, Identity, detect, probes
 from facho.vendors.errors import BadProfile
 from facho.vendors.facts import Entity
 from facho.vendors.index import Key
-from facho.vendors.library import GENERIC, builtin, known_facts, load, with_extra
+from facho.vendors.library import (
+    GENERIC,
+    builtin,
+    current_library,
+    known_facts,
+    load,
+    profile_of_family,
+    profiles_in_use,
+    with_extra,
+)
 from facho.vendors.rules import State
 from facho.vendors.schema import Profile
 
@@ -36,9 +45,12 @@ __all__ = [
     "State",
     "UnreadableRows",
     "builtin",
+    "current_library",
     "detect",
     "known_facts",
     "load",
     "probes",
+    "profile_of_family",
+    "profiles_in_use",
     "with_extra",
 ]

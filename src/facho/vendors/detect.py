@@ -54,7 +54,7 @@ def probes(identity: Identity, profiles: Mapping[str, Profile]) -> tuple[str, ..
 
 def detect(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> Detection:
     matches = [
-        (_weight(rule), profile, rule)
+        (_weight(rule, profile), profile, rule)
         for profile in profiles.values()
         if not _excluded(profile, identity)
         for rule in profile.rules
@@ -92,10 +92,13 @@ def _matches_probe(rule: DetectRule, found: Found) -> bool:
     return row is not None and (rule.probe_text is None or bool(rule.probe_text.search(row)))
 
 
-def _weight(rule: DetectRule) -> tuple[bool, int]:
-    """Return how specific a rule is: a whole sysObjectID most, then the number of its conditions."""
+def _weight(rule: DetectRule, profile: Profile) -> tuple[bool, int, bool]:
+    """Return how specific a rule is: a whole sysObjectID most, then the number of its conditions.
+
+    Of two that are equal, the one of an operator counts.
+    """
     conditions = (rule.object_id, rule.object_id_under, rule.object_id_pattern, rule.descr, rule.probe)
-    return bool(rule.object_id), sum(map(bool, conditions))
+    return bool(rule.object_id), sum(map(bool, conditions)), bool(profile.own_file)
 
 
 def _why(profile: Profile, rule: DetectRule, identity: Identity, found: Found) -> Reason:

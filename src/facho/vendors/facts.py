@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Final
 
-from facho.vendors.profile_entries import Entry, Fields, Form, bounds, one_of, read_file, unread
+from facho.vendors.profile_entries import Entry, Fields, Form, Mistakes, bounds, one_of, read_file, unread
 
 
 class Entity(enum.StrEnum):
@@ -144,6 +144,8 @@ class Fact:
     history: bool = False
     # Its name as people read it, by language.
     labels: Mapping[str, str] = field(default_factory=dict)
+    # Where it is declared.
+    line: int = field(default=0, compare=False)
 
     @property
     def is_counter(self) -> bool:
@@ -152,6 +154,35 @@ class Fact:
     @property
     def is_number(self) -> bool:
         return self.kind in (Kind.NUMBER, Kind.WHOLE, Kind.RATE)
+
+    def first_difference(self, other: Fact) -> str:
+        """Return what would be read or stored otherwise by the other declaration, in words, or an empty text.
+
+        Names and explanations may differ.
+        """
+        for name, mine, others in (
+            ("kind", self.kind.value, other.kind.value),
+            ("unit", self.unit, other.unit),
+            ("range", (self.low, self.high), (other.low, other.high)),
+            ("words", list(self.words or ()), list(other.words or ())),
+            ("rate", self.rate, other.rate),
+            ("history", self.history, other.history),
+        ):
+            if mine != others:
+                return f"its {name} is {_in_words(mine)} there, and {_in_words(others)} here"
+        return ""
+
+
+def _in_words(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case "":
+            return "none"
+        case list() | tuple():
+            return "[" + ", ".join("none" if each is None else str(each) for each in value) + "]"
+        case _:
+            return f"'{value}'"
 
 
 Registry = Mapping[Entity, Mapping[str, Fact]]
@@ -168,6 +199,15 @@ _WORD_SETS: Final[Mapping[str, Words]] = {
 # A state that no other word fits; decoders return it for numbers that a profile does not know.
 _UNKNOWN: Final = "unknown"
 _LONGEST_NAME: Final = 40
+# The names of other properties in API and CSV files, which no declared fact may have.
+_TAKEN: Final = frozenset(
+    {
+        "address", "cause", "extras", "facts", "first_seen", "history", "id", "interface", "kind",
+        "last_seen", "missed", "olt", "olt_name", "optical_state", "part", "place", "presence", "raw_index",
+        "rx_usual_dbm", "rx_usual_of", "shown_state", "site", "status", "technology", "unis", "updated_at",
+        "weak",
+    }
+)  # fmt: skip
 
 
 def _read_words(entry: Entry) -> Words:
@@ -220,7 +260,7 @@ def _parse_fact(fields: Fields) -> Fact | None:
     starts_at_zero = kind in (Kind.WHOLE, Kind.RATE)
     low, high = map(_plain, values.pop("range", (0 if starts_at_zero else None, None)))
     labels = {language: values.pop(language) for language in LANGUAGES}
-    fact = Fact(kind, low=low, high=high, labels=labels, **values)
+    fact = Fact(kind, low=low, high=high, labels=labels, line=fields.entry.line, **values)
     if fact.history and not fact.is_number:
         fields.wrong("history", "only numbers have a history")
     if fact.is_counter and kind is not Kind.WHOLE:
@@ -249,6 +289,18 @@ def _builtin_facts() -> Registry:
 
 
 FACTS: Final = _builtin_facts()
+
+
+def check_declared(mistakes: Mistakes, declared: Registry, known: Registry) -> None:
+    """Refuse facts that are known with another meaning. To declare the same again is no mistake."""
+    for entity, facts in declared.items():
+        for name, fact in facts.items():
+            field_name, other = f"facts.{entity}.{name}", known.get(entity, {}).get(name)
+            if name in _TAKEN:
+                mistakes.add(fact.line, field_name, f"'{name}' is the name of something else: choose another")
+            elif other is not None and (difference := other.first_difference(fact)):
+                text = f"there is a fact '{name}' of {entity} already, and {difference}"
+                mistakes.add(fact.line, field_name, text)
 
 
 def join_facts(known: Registry, declared: Registry) -> Registry:

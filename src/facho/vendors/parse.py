@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from facho.vendors.facts import FACTS, Confidence, Entity, Registry, join_facts, parse_facts
+from facho.vendors.facts import (
+    FACTS,
+    Confidence,
+    Entity,
+    Registry,
+    check_declared,
+    join_facts,
+    parse_facts,
+)
 from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, pop_origin
 from facho.vendors.parse_index import parse_layout
 from facho.vendors.profile_entries import Entry, Form, Mistakes, list_of, one_of, read_file, unread, whole
@@ -21,6 +30,31 @@ from facho.vendors.schema import (
     Table,
     table_oids,
 )
+
+# What the columns of the database hold.
+_LONGEST_NAME: Final = 40
+_LONGEST_TITLE: Final = 120
+_LONGEST_MODEL: Final = 60
+
+
+def _short_name(entry: Entry) -> str:
+    name = entry.name()
+    if len(name) > _LONGEST_NAME:
+        entry.wrong(f"a name has at most {_LONGEST_NAME} characters")
+    return name
+
+
+def _line_of(longest: int) -> Callable[[Entry], str]:
+    """Return a reader of texts of one line that people see."""
+
+    def read(entry: Entry) -> str:
+        text = entry.text()
+        if len(text) > longest or not text.isprintable():
+            entry.wrong(f"expected one line of at most {longest} characters")
+        return text
+
+    return read
+
 
 _NEVER: Final = Form({"oid": Entry.oid, "why": Entry.text}, ("oid", "why"))
 _MANNERS: Final = Form(
@@ -40,7 +74,7 @@ _DETECT_RULE: Final = Form(
         "descr": Entry.pattern,
         "probe": Entry.oid,
         "probe_text": Entry.pattern,
-        "model": Entry.text,
+        "model": _line_of(_LONGEST_MODEL),
         **ORIGIN_KEYS,
     }
 )
@@ -60,9 +94,9 @@ _TABLE: Final = Form(
 _QUIRK: Final = Form({"what": Entry.text, **ORIGIN_KEYS}, ("what",))
 _PROFILE: Final = Form(
     {
-        "profile": Entry.name,
-        "title": Entry.text,
-        "vendor": Entry.text,
+        "profile": _short_name,
+        "title": _line_of(_LONGEST_TITLE),
+        "vendor": _line_of(_LONGEST_TITLE),
         **ORIGIN_KEYS,
         "detect": _DETECT.read,
         "ask": lambda entry: _MANNERS.read(entry).build(RequestRules),
@@ -88,10 +122,31 @@ _NEEDED: Final[dict[Entity, tuple[frozenset[str], ...]]] = {
 # The shortest OID that is more than a company's number: 1.3.6.1.4.1.<company>.<something>.
 _OF_A_COMPANY: Final = 7
 _FALLBACK: Final = "generic"
+_FACTS: Final = "facts"
 
 
-def parse_profile(text: str, file: str) -> Profile:
-    """Raises BadProfile."""
+def is_profile(entry: Entry) -> bool:
+    """Return whether a file has more than facts: one without its name is no profile, but a mistake."""
+    return not entry.is_map or {key.text() for key, _ in entry.pairs()} != {_FACTS}
+
+
+def parse_facts_of_file(entry: Entry, known: Registry = FACTS) -> Registry:
+    """Read the facts that a file declares, whatever else it has. Mistakes are added to those of the file."""
+    sections = [value for key, value in entry.pairs() if key.text() == _FACTS] if entry.is_map else []
+    return _parse_own_facts(sections[0], known) if sections else {}
+
+
+def name_of_profile(entry: Entry) -> str:
+    """Return the name of the profile in a file, also of one with mistakes; empty for none."""
+    found = [value.text() for key, value in entry.pairs() if key.text() == "profile"] if entry.is_map else []
+    return found[0] if found else ""
+
+
+def parse_profile(text: str, file: str, known: Registry = FACTS, own_file: str = "") -> Profile:
+    """Return the profile in a text. Its columns may have the known facts, and those that it declares.
+
+    Raises BadProfile.
+    """
     entry = read_file(text, file)
     fields = _PROFILE.read(entry)
     values = fields.values
@@ -105,17 +160,17 @@ def parse_profile(text: str, file: str) -> Profile:
     )
     if not rules and values.get("profile") != _FALLBACK:
         entry.wrong("'detect' needs at least one rule in 'any': no device would ever get this profile")
-    own_facts = _parse_own_facts(values["facts"]) if "facts" in values else {}
-    facts = join_facts(FACTS, own_facts)
+    own_facts = _parse_own_facts(values["facts"], known) if "facts" in values else {}
+    facts = join_facts(known, own_facts)
     indexes = {
         layout.name: layout
         for key, value in (values["indexes"].pairs() if "indexes" in values else ())
-        if (layout := parse_layout(key.name(), value, origin)) is not None
+        if (layout := parse_layout(_short_name(key), value, origin)) is not None
     }
     tables = tuple(
         table
         for key, value in (values["tables"].pairs() if "tables" in values else ())
-        if (table := _parse_table(key.name(), value, indexes, origin, facts)) is not None
+        if (table := _parse_table(_short_name(key), value, indexes, origin, facts)) is not None
     )
     request_rules: RequestRules = values.get("ask", RequestRules())
     _check_joins(entry.mistakes, tables)
@@ -135,14 +190,13 @@ def parse_profile(text: str, file: str) -> Profile:
         origin,
         tuple(quirk for quirk in quirks if quirk is not None),
         own_facts,
+        own_file,
     )
 
 
-def _parse_own_facts(entry: Entry) -> Registry:
+def _parse_own_facts(entry: Entry, known: Registry) -> Registry:
     own = parse_facts(entry)
-    for entity, facts in own.items():
-        for name in facts.keys() & FACTS[entity].keys():
-            entry.wrong(f"there is a fact '{name}' of {entity} already")
+    check_declared(entry.mistakes, own, known)
     return own
 
 
@@ -235,10 +289,10 @@ def _check_doubles(mistakes: Mistakes, tables: tuple[Table, ...]) -> None:
 
 
 def _check_never(mistakes: Mistakes, tables: tuple[Table, ...], request_rules: RequestRules) -> None:
+    never = {each.oid: each.why for each in request_rules.never}
     for table in tables:
         for oid in table_oids(table):
-            for never in request_rules.never:
-                if f"{oid}.".startswith(f"{never.oid}."):
-                    mistakes.add(
-                        table.line, f"tables.{table.name}", f"{oid} is never to be read: {never.why}"
-                    )
+            arcs = oid.split(".")
+            for length in range(1, len(arcs) + 1):
+                if why := never.get(".".join(arcs[:length])):
+                    mistakes.add(table.line, f"tables.{table.name}", f"{oid} is never to be read: {why}")

@@ -18,6 +18,10 @@ _T = TypeVar("_T")
 Scalar = str | int | float | bool | None
 _LARGEST_FILE: Final = 1 << 20
 _DEEPEST: Final = 50
+# Values in a file, with those of aliases each time that they are used.
+_MOST_VALUES: Final = 200_000
+_MOST_MISTAKES: Final = 100
+_LONGEST_OID: Final = 300
 _LARGEST_NUMBER_BITS: Final = 256
 _NO_OID: Final = "0.0"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -32,7 +36,10 @@ class Mistakes:
         self.found: list[Mistake] = []
 
     def add(self, line: int, field: str, what: str) -> None:
+        """Raises BadProfile where there are so many that nobody reads them."""
         self.found.append(Mistake(self.file, line, field, what))
+        if len(self.found) >= _MOST_MISTAKES:
+            self.raise_if_any()
 
     def raise_if_any(self) -> None:
         if self.found:
@@ -278,6 +285,8 @@ def checked_oid(text: str) -> tuple[str, str]:
         return _NO_OID, "write it as numbers with dots, such as 1.3.6.1.2.1.2.2.1.8"
     if not 2 <= len(parts) <= MOST_ARCS:
         return _NO_OID, f"it needs 2 to {MOST_ARCS} numbers"
+    if len(text) > _LONGEST_OID:
+        return _NO_OID, f"it has at most {_LONGEST_OID} characters"
     if any(len(part.lstrip("0")) > 10 or int(part) > LARGEST_ARC for part in parts):
         return _NO_OID, f"a number is over {LARGEST_ARC}"
     arcs = [int(part) for part in parts]
@@ -324,6 +333,31 @@ def _too_deep(text: str) -> int:
     return 0
 
 
+def _too_large(node: yaml.Node) -> str:
+    """Return why a file is refused whose aliases make it larger than it looks, or an empty text."""
+    sizes: dict[int, int | None] = {}
+
+    def size_of(each: yaml.Node) -> int:
+        known = sizes.get(id(each), 0)
+        if known is None:
+            raise RecursionError
+        if known:
+            return known
+        sizes[id(each)] = None
+        parts = each.value if isinstance(each, yaml.CollectionNode) else ()
+        inner = (part for item in parts for part in (item if isinstance(item, tuple) else (item,)))
+        total = 1 + sum(map(size_of, inner))
+        sizes[id(each)] = total
+        return total
+
+    try:
+        if size_of(node) > _MOST_VALUES:
+            return f"its aliases stand for more than {_MOST_VALUES} values"
+    except RecursionError:
+        return "its aliases stand for themselves, or are too deep in one another"
+    return ""
+
+
 def read_file(text: str, file: str) -> Entry:
     """Return the entry that holds the whole file. Raises BadProfile where the text is not YAML."""
     mistakes = Mistakes(file)
@@ -337,6 +371,8 @@ def read_file(text: str, file: str) -> Entry:
             node = yaml.compose(text, Loader=_COMPOSER)
             if node is None:
                 mistakes.add(1, "", "the file is empty")
+            elif why := _too_large(node):
+                mistakes.add(1, "", why)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "is not YAML"

@@ -326,6 +326,8 @@ class Profile:
     quirks: tuple[Quirk, ...] = ()
     # Facts that it declares besides those of the registry.
     own_facts: Registry = field(default_factory=dict)
+    # The operator's file that it is from; empty for a built-in one.
+    own_file: str = ""
 
     def oids(self, *entities: Entity) -> tuple[str, ...]:
         """Return the columns to read for these entities, or for all, each once."""

@@ -51,6 +51,7 @@ GROUPS: Final = (
             ),
             Entry(_("Traffic"), "swap_vert", "traffic", "discovery.view_onu"),
             Entry(_("PON ports"), "settings_input_hdmi", "chassis.ponport"),
+            Entry(_("uplinks"), "lan", "chassis.uplink"),
             Entry(_("port outages"), "power_off", "discovery.portoutage"),
             Entry(_("ONU events"), "history", "discovery.onuevent"),
         ),

@@ -23,6 +23,7 @@ from facho.apps.extras import extra_value, facts_without_column
 from facho.apps.history.facts import collected_facts, counters
 from facho.apps.history.models import Subject
 from facho.vendors import Entity, Facts, Key, State, known_facts
+from facho.vendors.facts import Fact
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -68,6 +69,16 @@ def extra_facts(entity: Entity) -> tuple[str, ...]:
     """Return the facts of an entity that are kept as extras; those of ONUs are elsewhere."""
     columns = TABLES[entity][1]
     return facts_without_column(entity, {*columns, *_ELSEWHERE.get(entity, ())})
+
+
+def facts_among_extras(model: type[models.Model]) -> dict[str, Fact]:
+    """Return the facts that rows of a table may have among their extras."""
+    return {
+        fact: known_facts()[entity][fact]
+        for entity, (its, _columns) in TABLES.items()
+        if its is model
+        for fact in extra_facts(entity)
+    }
 
 
 @cache

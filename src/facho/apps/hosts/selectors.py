@@ -10,8 +10,9 @@ from django.db.models import Q
 
 from facho.apps.db import sql
 from facho.apps.db.database import is_embedded
-from facho.apps.hosts.models import Oid, Olt
-from facho.vendors import GENERIC, Entity, Profile, builtin
+from facho.apps.hosts.models import Brand, Oid, Olt
+from facho.core.reasons import NO_REASON, Reason
+from facho.vendors import GENERIC, Entity, Profile, current_library, profiles_in_use
 from facho.vendors.facts import FACTS, full_fact_name
 from facho.vendors.schema import Column, ReadMethod, Table
 
@@ -73,6 +74,8 @@ def without_sets(facts: Iterable[str]) -> set[str]:
 
 
 Profiles = Mapping[str, Profile]
+# Of a mistake in a file, as the reason of an execution has it.
+_LONGEST_WHY: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def columns_for(
     also asks one column of every other table that names ONUs, because an ONU in any table is present, and all
     columns that provide the same fact.
     """
-    profiles = builtin() if profiles is None else profiles
+    profiles = profiles_in_use() if profiles is None else profiles
     brand = olt.brand.name
     naming = _naming_columns(profiles.get(brand), kind)
     if kind == DISCOVERY:
@@ -129,6 +132,21 @@ def columns_for(
             [row for row in offered if row.profile_oid == oid and row.brand.name == brand], brand
         )
     return _columns_to_ask(chosen, rows, profiles)
+
+
+def family_problem(brand: Brand) -> Reason:
+    """Return why OLTs of a brand cannot be collected, if the operator's profile of it cannot be used.
+
+    A brand that was never synced with a profile is an operator's own, and has the generic one.
+    """
+    if brand.name in profiles_in_use():
+        return NO_REASON
+    file = current_library().unusable.get(brand.name)
+    if file is not None:
+        return Reason.of("profile_unusable", family=brand.name, why=str(file.mistakes[0])[:_LONGEST_WHY])
+    if Oid.objects.filter(brand__name=brand.name).exclude(synced={}).exists():
+        return Reason.of("profile_missing", family=brand.name)
+    return NO_REASON
 
 
 def oid_state_statement(brand: str) -> str:
@@ -155,7 +173,7 @@ def read_oid_state(brand_id: int) -> str:
 
 def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> list[AskedFact]:
     """Return the columns that a job names one by one, and the helpers needed to read them."""
-    profiles = builtin() if profiles is None else profiles
+    profiles = profiles_in_use() if profiles is None else profiles
     chosen = list(oids)
     brands = {row.brand.name for row in chosen}
     needed = _all_helpers(brands, profiles)

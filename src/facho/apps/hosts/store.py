@@ -53,6 +53,26 @@ def sync_profiles(profiles: Mapping[str, Profile]) -> SyncReport:
         return _sync(_lock_brands(profiles), profiles)
 
 
+def families_to_sync(profiles: Mapping[str, Profile]) -> list[str]:
+    """Return the profiles whose rows are not all there as a sync would write them."""
+    rows = list(Oid.objects.filter(brand__name__in=list(profiles)).select_related("brand"))
+    written = {_identity_of(row): row for row in rows if row.synced}
+    taken = {_RowIdentity(row.brand.name, row.name) for row in rows if row.model_id is None}
+
+    def is_stale(name: str, wanted: ProfileRow) -> bool:
+        identity = _RowIdentity(name, wanted.name)
+        row = written.get(identity)
+        if row is None:
+            return identity not in taken
+        return row.synced.get("oid") != wanted.oid and not _is_changed(row)
+
+    return [
+        name
+        for name, profile in profiles.items()
+        if any(is_stale(name, row) for row in profile_rows(profile))
+    ]
+
+
 def profile_rows(profile: Profile) -> list[ProfileRow]:
     """Return a row for each table, fact and source: `gpon_config.mac`, `gpon_config.mac.2`."""
     rows = [row for table in profile.tables for column in table.columns for row in _sources(table, column)]

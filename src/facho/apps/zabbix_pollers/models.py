@@ -17,6 +17,8 @@ class Worker(models.Model):
     pollers = models.PositiveIntegerField(_("pollers"))
     # Their names with commas; empty for all.
     queues = models.CharField(_("queues"), max_length=120, blank=True, default="")
+    # The digest of the operator's own profiles, as the worker read them; empty without any.
+    profiles = models.CharField(_("profiles"), max_length=64, blank=True, default="")
     started_at = models.DateTimeField(_("started at"))
     seen_at = models.DateTimeField(_("seen at"))
 

@@ -47,6 +47,13 @@ def read_workers() -> list[WorkerSeen]:
     return [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
 
 
+def read_worker_profiles(now: datetime, config: Config) -> dict[str, str]:
+    """Return the digest of the operator's profiles of each worker that is alive."""
+    living = {worker.name for worker in alive_workers(read_workers(), now, within=config.worker_seen_within)}
+    rows = Worker.objects.filter(name__in=living).order_by("name")
+    return dict(rows.values_list("name", "profiles"))
+
+
 def last_poller_stats(now: datetime) -> PollerStats | None:
     """Leave out rows from the future: those were written before the clock was set back."""
     return PollerStats.objects.filter(timestamp__lte=now).order_by("-timestamp").first()

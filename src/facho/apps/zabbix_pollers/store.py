@@ -11,12 +11,19 @@ from facho.apps.executions.store import return_to_queue
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.core import pool
 from facho.core.pool import SNMP_QUEUES
+from facho.vendors import current_library
 
 
 def register_worker(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
-    columns = {"pollers": pollers, "queues": pool.encode_queues(queues), "started_at": now, "seen_at": now}
+    columns = {
+        "pollers": pollers,
+        "queues": pool.encode_queues(queues),
+        "profiles": current_library().own.digest,
+        "started_at": now,
+        "seen_at": now,
+    }
     with sql.write_transaction():
         Worker.objects.update_or_create(name=worker, defaults=columns)
         Poller.objects.filter(worker=worker).delete()

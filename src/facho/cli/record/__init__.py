@@ -55,7 +55,7 @@ from facho.engine.collect.request_plan import is_under
 from facho.sim import snmprec
 from facho.sim.masking import mask_recording
 from facho.snmp import Client, SnmpError, Target
-from facho.vendors import Detection, builtin
+from facho.vendors import Detection, profiles_in_use
 
 if TYPE_CHECKING:
     from facho.apps.hosts.models import Olt
@@ -160,7 +160,7 @@ def is_address(text: str) -> bool:
 
 def _check_trees(texts: list[str]) -> tuple[str, ...]:
     trees = tuple(map(str, parse_oids(texts)))
-    never = never_read(builtin().values())
+    never = never_read(profiles_in_use().values())
     for tree in trees:
         for each in never:
             if is_under(tree, each.oid):
@@ -198,10 +198,10 @@ def _read_address(target: Target, scope: RecordingScope) -> DeviceRead:
 
     async def ask(steps: Steps) -> None:
         async with Client() as client:
-            identified = await identify(client, target, builtin())
-            found = DeviceRead(builtin()[identified.detection.profile], identified.detection, {})
+            identified = await identify(client, target, profiles_in_use())
+            found = DeviceRead(profiles_in_use()[identified.detection.profile], identified.detection, {})
             read.append(found)
-            await record_device(found, client, target, scope, never_read(builtin().values()), steps)
+            await record_device(found, client, target, scope, never_read(profiles_in_use().values()), steps)
 
     with step_bar("values") as steps, _sigterm_as_interrupt():
         try:
@@ -242,7 +242,7 @@ def _read_stored(
         read = DeviceRead(profile, Detection(profile.name, model, Reason.of("stored_as_that")), {})
 
         async def ask(client: Client, guard: Guard, tag: int) -> ManualResult:
-            never = never_read(builtin().values())
+            never = never_read(profiles_in_use().values())
             await record_device(read, client, target, scope, never, steps, guard=guard, tag=tag)
             reasons = dict.fromkeys(error.reason for error in read.errors)
             return ManualResult(sum(map(len, read.rows.values())), several(reasons), read.load)
@@ -277,7 +277,7 @@ def _write(read: DeviceRead, temporary: Path, output: Path, *, mask: bool) -> in
     if not records:
         return 0
     if mask:
-        others = [profile for profile in builtin().values() if profile is not read.profile]
+        others = [profile for profile in profiles_in_use().values() if profile is not read.profile]
         records = mask_recording(records, [read.profile, *others])
     snmprec.write(temporary, records)
     temporary.replace(output)
@@ -309,7 +309,9 @@ def _result_json(
         "masked": mask,
         "complete": not read.errors,
         "reason": read.reason(),
-        "left_out": [each.oid for each in excluded_subtrees(scope.trees, never_read(builtin().values()))],
+        "left_out": [
+            each.oid for each in excluded_subtrees(scope.trees, never_read(profiles_in_use().values()))
+        ],
         "onus_asked": asdict(read.optics) if read.optics else None,
         "requests": read.load.requests,
         "timeouts": read.load.timeouts,

@@ -7,11 +7,29 @@ from dataclasses import replace
 from typing import Final
 
 from facho.engine.collect.request_plan import AskedColumn
-from facho.vendors import Entity, Profile, known_facts
-from facho.vendors.facts import Confidence
-from facho.vendors.schema import Column, IndexLayout, Origin, ReadMethod, Rule, Source, Table
+from facho.vendors import GENERIC, Entity, Profile, known_facts, profile_of_family
+from facho.vendors.facts import Confidence, Fact, Kind
+from facho.vendors.schema import (
+    Column,
+    IndexLayout,
+    NumberInText,
+    Only,
+    Origin,
+    Plain,
+    ReadMethod,
+    Rule,
+    Source,
+    Table,
+    Word,
+)
 
 _ORIGIN: Final = Origin(Confidence.SINGLE, "operator")
+_BY_ROW: Final = IndexLayout("row", (Plain("row"),), _ORIGIN)
+# The indexes of things of which a family has no table.
+_PLAIN_INDEXES: Final = {
+    Entity.OLT: IndexLayout("scalar", (Only(0),), _ORIGIN),
+    **dict.fromkeys((Entity.BOARD, Entity.FAN, Entity.PSU, Entity.UPLINK, Entity.AUTOFIND), _BY_ROW),
+}
 # Sets of own columns: of each brand, for each job.
 _CACHED: Final = 512
 _extended: Final[dict[int, tuple[Profile, dict[tuple[AskedColumn, ...], Profile]]]] = {}
@@ -43,9 +61,34 @@ def _table(profile: Profile, column: AskedColumn) -> Table | None:
         f"own {column.name}",
         entity,
         layout,
-        (Column(column.provides, source, Rule(), _ORIGIN, meaning=fact),),
+        (Column(column.provides, source, _generic_rule(column) or _rule(fact), _ORIGIN, meaning=fact),),
         _ORIGIN,
     )
+
+
+def _generic_rule(column: AskedColumn) -> Rule | None:
+    """Return how the generic profile reads a fact of the OLT itself."""
+    columns = (
+        each
+        for table in profile_of_family(GENERIC).tables
+        if table.entity == column.entity == Entity.OLT
+        for each in table.columns
+    )
+    return next((each.rule for each in columns if each.source.oid == column.oid), None)
+
+
+def _rule(fact: Fact) -> Rule:
+    """Return how a fact is read where no profile says it: numbers may be texts, and states are our words."""
+    if fact.kind is Kind.WORD:
+        return Rule(enum=tuple(Word(word, word, word) for word in fact.words or ()))
+    # A counter keeps the type that it has on the wire: it says when the counter comes round.
+    is_gauge = fact.kind in (Kind.NUMBER, Kind.WHOLE) and not fact.is_counter
+    return Rule(number_in_text=NumberInText()) if is_gauge else Rule()
+
+
+def has_place(profile: Profile, entity: Entity) -> bool:
+    """Return whether it is known of which thing of this kind a row of an own column is."""
+    return _layout(profile, entity) is not None
 
 
 def _layout(profile: Profile, entity: Entity) -> IndexLayout | None:
@@ -53,4 +96,4 @@ def _layout(profile: Profile, entity: Entity) -> IndexLayout | None:
     # The names that an index may need are not asked for with an own column.
     by_number = [table for table in tables if table.index.named is None]
     usual = [table for table in by_number if table.read_method is ReadMethod.WALK and not table.slow]
-    return next((table.index for table in (*usual, *by_number, *tables)), None)
+    return next((table.index for table in (*usual, *by_number, *tables)), _PLAIN_INDEXES.get(entity))

@@ -18,6 +18,7 @@ from facho.apps.hosts.selectors import (
     columns_for,
     explicit_columns,
     facts_offered,
+    family_problem,
     read_oid_state,
     spelled_out,
     usual_kind,
@@ -33,7 +34,7 @@ from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, Part, Work
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
-from facho.vendors import GENERIC, Entity, Profile, builtin
+from facho.vendors import GENERIC, Entity, Profile, profile_of_family
 
 # Sets of columns: of each brand and model, for each job.
 _CACHED: Final = 512
@@ -72,6 +73,8 @@ def plan_execution(
     """Build the work of an execution. The subject is read unless it is given. Raises NothingToAsk."""
     asked_about = subject or execution_subject(execution_id)
     olt, oid_state = asked_about.olt, asked_about.oid_state
+    if problem := family_problem(olt.brand):
+        raise NothingToAsk(problem)
     profile = profile_of(olt)
     missing = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
     reading = None if asked_about.onu_id is None else _plan_onu_read(asked_about.onu_id, olt, profile)
@@ -137,8 +140,7 @@ def _has_facts(columns: Iterable[AskedColumn]) -> bool:
 
 
 def profile_of(olt: Olt) -> Profile:
-    """Return the profile of its brand; the generic one for a brand that an operator added."""
-    return builtin().get(olt.brand.name) or builtin()[GENERIC]
+    return profile_of_family(olt.brand.name)
 
 
 def _part(job: NodeJob, olt: Olt, oid_state: str | None = None) -> Part:
@@ -191,14 +193,18 @@ def _columns_of(own: str, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     Ports of the generic profile are numbered interfaces: decoded by it, they would become second ports
     beside those that the family has by slot and port.
     """
-    return (_own_column(each) or _profile_column(own, each) for each in asked)
+    return (_own_column(own, each) or _profile_column(own, each) for each in asked)
 
 
-def _own_column(asked: AskedFact) -> AskedColumn | None:
-    """Return a column of the operator's own that provides a fact, and is read by the rules of that fact."""
-    if asked.read_as or not asked.fact:
-        return None
+def _own_column(own: str, asked: AskedFact) -> AskedColumn | None:
+    """Return a column that is not in the OLT's own profile, and provides a fact by the rules of that fact.
+
+    It is the operator's, or the generic profile has it of the OLT itself.
+    """
     entity = asked.entity or Entity.ONU.value
+    is_scalar = entity == Entity.OLT and asked.brand == GENERIC != own
+    if not asked.fact or (asked.read_as and not is_scalar):
+        return None
     return AskedColumn(asked.name, asked.oid, asked.oid, entity=entity, provides=asked.fact)
 
 

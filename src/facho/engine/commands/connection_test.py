@@ -20,7 +20,7 @@ from facho.engine.collect.work_builder import SNMP_VERSIONS, target_of
 from facho.engine.commands.credentials import unreadable_sentence
 from facho.engine.commands.olts import NewOlt, check_new
 from facho.snmp import Client, SnmpError, Target
-from facho.vendors import builtin
+from facho.vendors import profiles_in_use
 
 # OLTs of a long list that are asked at the same time.
 _AT_ONCE: Final = 32
@@ -95,7 +95,7 @@ async def _ask_all(targets: Sequence[Target], done: Callable[[], None]) -> list[
         async def ask_target(target: Target) -> Identified | Silence:
             async with limit:
                 try:
-                    return await identify(client, target, builtin())
+                    return await identify(client, target, profiles_in_use())
                 except SnmpError as error:
                     return Silence(await explain(error, target), error)
                 finally:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from facho.apps.hosts.models import Brand, Oid
-from facho.apps.hosts.selectors import USUAL_SETS
+from facho.apps.hosts.selectors import USUAL_SETS, facts_offered
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import suggest_names
 from facho.snmp import Oid as Number
 from facho.snmp.errors import BadOid
-from facho.vendors import GENERIC, known_facts
+from facho.vendors import GENERIC, Entity, known_facts, profile_of_family
 from facho.vendors.facts import Kind, full_fact_name
 
 
@@ -23,29 +23,40 @@ def facts_of_brand(brand: Brand) -> set[str]:
     A generic job may ask for every fact: which column provides it is looked up for each OLT. Nobody may ask
     for a rate, which is computed from a counter.
     """
-    rows = Oid.objects.exclude(provides="")
-    if not brand.is_generic:
-        rows = rows.filter(brand__name__in=(brand.name, GENERIC))
-    pairs = rows.values_list("entity", "provides").distinct()
-    provided = {full_fact_name(entity, fact) for entity, fact in pairs}
-    if not brand.is_generic:
-        return provided
-    return provided | {
+    collected = {
         full_fact_name(entity, name)
         for entity, facts in known_facts().items()
         for name, fact in facts.items()
         if fact.kind is not Kind.RATE
     }
+    if brand.is_generic:
+        return collected
+    rows = Oid.objects.filter(brand__name__in=(brand.name, GENERIC)).exclude(provides="")
+    # The generic profile numbers interfaces: they are no ports of another family.
+    rows = rows.exclude(brand__name=GENERIC, entity=Entity.PORT, profile_oid__gt="")
+    pairs = rows.values_list("entity", "provides").distinct()
+    # An own row may name a fact that was declared in a file which is gone.
+    return collected & {full_fact_name(entity, fact) for entity, fact in pairs}
 
 
 def check_facts(facts: Sequence[str], brand: Brand) -> list[str]:
-    known = facts_of_brand(brand) | USUAL_SETS
+    """Return the facts that a job names, each once. Refuse those that nobody knows, or this brand has not."""
+    offered = facts_offered(profile_of_family(brand.name))
+    sets = {name for name in USUAL_SETS if brand.is_generic or name in offered}
+    known = facts_of_brand(brand) | sets
     wanted = list(dict.fromkeys(fact.strip() for fact in facts))
     for fact in wanted:
         if fact not in known:
-            sentence = _("%(brand)s has no fact '%(fact)s'") % {"fact": fact, "brand": brand.name}
-            raise CommandError("facts", sentence + suggest_names(fact, sorted(known), 0.5))
+            raise CommandError("facts", _refusal(fact, brand) + suggest_names(fact, sorted(known), 0.5))
     return wanted
+
+
+def _refusal(fact: str, brand: Brand) -> str:
+    entity, _dot, name = fact.rpartition(".")
+    facts = known_facts()[Entity(entity)] if entity in set(Entity) else known_facts()[Entity.ONU]
+    if name in facts and facts[name].kind is Kind.RATE:
+        return _("'%(fact)s' is computed: ask for its counter") % {"fact": fact}
+    return _("%(brand)s has no fact '%(fact)s'") % {"fact": fact, "brand": brand.name}
 
 
 def check_column_count(kind: str, facts: Sequence[str], oids: Sequence[str]) -> None:

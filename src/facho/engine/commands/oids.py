@@ -9,12 +9,14 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from facho.apps.hosts.models import Brand, Oid
+from facho.config import current
+from facho.engine.collect.own_columns import has_place
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_choice, check_free_name, unknown_name
 from facho.engine.commands.job_columns import parse_oid
 from facho.engine.commands.olts import brand_for, model_named
 from facho.engine.process.command_transaction import command
-from facho.vendors import Entity, known_facts
+from facho.vendors import Entity, known_facts, profile_of_family
 from facho.vendors.facts import Kind
 
 _NAMED_AT_MOST: Final = 5
@@ -91,20 +93,31 @@ def _columns(wanted: NewOid, own_id: int | None = None) -> dict[str, Any]:
         "oid": parse_oid(wanted.oid, "oid"),
         "brand": brand,
         "model": model,
-        **_check_fact(wanted.entity, wanted.provides),
+        **_check_fact(wanted.entity, wanted.provides, brand),
         "profile_oid": _check_read_as(brand, wanted.read_as),
     }
 
 
-def _check_fact(entity: str, provides: str) -> dict[str, str]:
+def _check_fact(entity: str, provides: str, brand: Brand) -> dict[str, str]:
     """Check a fact against its entity; an empty entity means ONUs."""
     if entity:
         check_choice(entity, [each.value for each in Entity], "entity")
     known = known_facts()[Entity(entity or Entity.ONU)]
     if provides and provides not in known:
-        raise CommandError("provides", unknown_name(_("fact"), provides, known))
+        values = {"folder": current().profile_folder, "entity": entity or Entity.ONU.value, "fact": provides}
+        declare = _(
+            ". To have a new fact, declare it in a YAML file of %(folder)s, under facts: %(entity)s: %(fact)s"
+        )
+        raise CommandError("provides", unknown_name(_("fact"), provides, known) + declare % values)
     if provides and known[provides].kind is Kind.RATE:
         raise CommandError("provides", _("%(fact)s is computed: provide its counter") % {"fact": provides})
+    about = Entity(entity or Entity.ONU)
+    if provides and not brand.is_generic and not has_place(profile_of_family(brand.name), about):
+        sentence = _(
+            "the profile of %(brand)s has no table of these things, so that nobody knows which one a row is "
+            "about: add the table in a profile of your own"
+        )
+        raise CommandError("entity", sentence % {"brand": brand.name})
     return {"entity": entity, "provides": provides}
 
 

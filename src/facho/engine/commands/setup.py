@@ -35,7 +35,7 @@ from facho.engine.upkeep.sqlite_upgrade import (
     open_lock,
 )
 from facho.engine.upkeep.upgrade_checks import refuse_running_workers, refuse_unreadable_secrets
-from facho.vendors import builtin
+from facho.vendors import profiles_in_use
 
 
 def say_nothing(_sentence: str) -> None:
@@ -59,7 +59,7 @@ def prepare(say: Say = say_nothing, *, copy: bool = True, forget_unreadable: boo
                 with _copy_before(schema, say, copy=copy):
                     call_command("migrate", verbosity=0, interactive=False)
                     _record_version()
-    return sync_profiles(builtin())
+    return sync_profiles(profiles_in_use())
 
 
 @contextmanager

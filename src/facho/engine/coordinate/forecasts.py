@@ -24,7 +24,7 @@ from facho.core.duration_guess import (
     guess_from_requests,
 )
 from facho.core.forecast import SURE_AFTER, Learned, Predicted, predict
-from facho.vendors import GENERIC, Entity, Profile, builtin
+from facho.vendors import Entity, Profile, profile_of_family
 from facho.vendors import schema as profiles
 
 Key = tuple[int, str]
@@ -85,7 +85,7 @@ class TaskToPredict(NamedTuple):
 
     @property
     def profile(self) -> Profile:
-        return builtin().get(self.brand) or builtin()[GENERIC]
+        return profile_of_family(self.brand)
 
 
 def _load_tasks(olt_ids: Sequence[int] | None) -> dict[Key, TaskToPredict]:

@@ -27,6 +27,7 @@ from facho.core.durations import about
 from facho.engine.commands import brands, oids
 from facho.engine.commands.olts import LIMITS, disable_olts, enable_olts, remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS, count_rows_of
+from facho.vendors.library import profile_origin
 from facho.web.admin import form_commands, olt_test
 from facho.web.admin.base import (
     FachoModelAdmin,
@@ -40,6 +41,7 @@ from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import suspended_filter, values_filter
+from facho.web.words.families import ORIGINS
 
 _V3_CONDITIONS = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
@@ -48,10 +50,10 @@ _V3_CONDITIONS = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 class BrandAdmin(FachoModelAdmin[Brand]):
     """Brands come from profiles; only the title can be changed."""
 
-    list_display = ("title", "name", "olt_count")
+    list_display = ("title", "name", "profile", "olt_count")
     search_fields = ("name", "title")
-    readonly_fields = ("name",)
-    fields = ("name", "title")
+    readonly_fields = ("name", "profile")
+    fields = ("name", "title", "profile")
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         return False
@@ -64,6 +66,10 @@ class BrandAdmin(FachoModelAdmin[Brand]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Brand]:
         return super().get_queryset(request).annotate(olt_count_=Count("olts"))
+
+    @display(description=_("profile"))
+    def profile(self, brand: Brand) -> str:
+        return str(ORIGINS[profile_origin(brand.name)])
 
     @display(description="OLTs", ordering="olt_count_")
     def olt_count(self, brand: Brand) -> int:

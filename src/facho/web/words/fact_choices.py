@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.hosts.selectors import PLACE_FACTS, USUAL_SETS, facts_offered
-from facho.vendors import GENERIC, Entity, builtin, known_facts
+from facho.vendors import GENERIC, Entity, known_facts, profiles_in_use
 from facho.vendors.facts import full_fact_name
 from facho.web.words.facts import fact_name
 
@@ -98,7 +98,7 @@ def _group(name: str, facts: Sequence[tuple[str, str]], wanted: Collection[str])
 
 def _describe_families(having: Sequence[str]) -> tuple[str, str]:
     """Return the families by vendor, the shorter way: who has it, or who has not; and all their titles."""
-    profiles = {name: profile for name, profile in builtin().items() if name != GENERIC}
+    profiles = {name: profile for name, profile in profiles_in_use().items() if name != GENERIC}
     lacking = [name for name in profiles if name not in having]
     titles = ", ".join(profiles[name].title for name in having)
     if having and not lacking:
@@ -110,7 +110,7 @@ def _describe_families(having: Sequence[str]) -> tuple[str, str]:
 
 def _by_vendor(names: Sequence[str]) -> str:
     """Return the vendor of families, or the title of a family if others of its vendor are not among them."""
-    profiles = {name: profile for name, profile in builtin().items() if name != GENERIC}
+    profiles = {name: profile for name, profile in profiles_in_use().items() if name != GENERIC}
     partly = {profile.vendor for name, profile in profiles.items() if name not in names}
     said = [
         profiles[name].title if profiles[name].vendor in partly else profiles[name].vendor for name in names
@@ -122,7 +122,7 @@ def _by_vendor(names: Sequence[str]) -> str:
 def _families() -> Mapping[str, Sequence[str]]:
     """Return the families that have each fact and each usual set."""
     found: dict[str, list[str]] = {}
-    for name in builtin():
+    for name in profiles_in_use():
         if name != GENERIC:
             for fact in _facts_of(name):
                 found.setdefault(fact, []).append(name)
@@ -130,7 +130,7 @@ def _families() -> Mapping[str, Sequence[str]]:
 
 
 def _facts_of(name: str) -> Iterator[str]:
-    profile = builtin()[name]
+    profile = profiles_in_use()[name]
     facts = {
         full_fact_name(table.entity, column.fact) for table in profile.tables for column in table.columns
     }

@@ -7,13 +7,21 @@ from typing import ClassVar
 from rest_framework import serializers
 
 from facho.apps.hosts.models import Brand, OltModel
+from facho.vendors.library import profile_origin
 from facho.web.api.base import ReadOnlyRows
 
 
 class BrandSerializer(serializers.ModelSerializer[Brand]):
+    profile = serializers.SerializerMethodField(
+        help_text="where its profile is from: builtin, own, own-in-place-of-builtin, unusable or none"
+    )
+
     class Meta:
         model = Brand
-        fields = ("id", "name", "title")
+        fields = ("id", "name", "title", "profile")
+
+    def get_profile(self, brand: Brand) -> str:
+        return profile_origin(brand.name).value
 
 
 class Brands(ReadOnlyRows[Brand]):
