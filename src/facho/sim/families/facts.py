@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 from typing import Final, TypeVar
 
 from facho.sim.model import Cause, OltModel
+from facho.sim.traffic import DOWN, UP
 from facho.vendors.facts import Entity
 from facho.vendors.rules import serial
 
@@ -82,13 +83,14 @@ def _admin_state(olt: OltModel, row: int, now: float) -> object:
     return "disabled" if state.cause is Cause.DEACTIVATED and not state.online else "enabled"
 
 
-def _moment(at: float | None) -> datetime | None:
-    return None if at is None else datetime.fromtimestamp(int(at), UTC)
+def _moment(olt: OltModel, at: float | None) -> datetime | None:
+    """Return a time by the clock of the OLT."""
+    return None if at is None else datetime.fromtimestamp(int(olt.clock(at)), UTC)
 
 
 def _last_dying_gasp(olt: OltModel, row: int, now: float) -> object:
     state = olt.state(row, now)
-    return _moment(state.last_down) if state.cause is Cause.DYING_GASP else None
+    return _moment(olt, state.last_down) if state.cause is Cause.DYING_GASP else None
 
 
 def _last_distance(olt: OltModel, row: int, now: float) -> object:
@@ -120,8 +122,8 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "config_state": _while_online(always("ok")),
     "match_state": _while_online(always("ok")),
     "down_cause": _down_cause,
-    "last_up": lambda olt, row, now: _moment(olt.state(row, now).last_up),
-    "last_down": lambda olt, row, now: _moment(olt.state(row, now).last_down),
+    "last_up": lambda olt, row, now: _moment(olt, olt.state(row, now).last_up),
+    "last_down": lambda olt, row, now: _moment(olt, olt.state(row, now).last_down),
     "last_dying_gasp": _last_dying_gasp,
     "uptime_s": _while_online(_uptime),
     "registered_s": _while_online(_uptime),
@@ -137,8 +139,8 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "bias_ma": _while_online(lambda olt, row, _: olt.bias_ma(row)),
     "ip": _while_online(lambda olt, row, _: IPv4Address(0x0A00_0000 | olt.number << 16 | row + 1)),
     "ip_mac": _while_online(onu_mac),
-    "up_octets": lambda olt, row, _: olt.noise(row) >> 8,
-    "down_octets": lambda olt, row, _: olt.noise(row) >> 4,
+    "up_octets": lambda olt, row, now: olt.traffic.onu_octets(row, UP, now),
+    "down_octets": lambda olt, row, now: olt.traffic.onu_octets(row, DOWN, now),
 }
 
 _PORT: Final[Mapping[str, FactOf]] = {
@@ -157,17 +159,17 @@ _PORT: Final[Mapping[str, FactOf]] = {
     "temperature_c": lambda olt, port, now: 34 + (olt.number + port) % 9 + olt.warmth_c(now),
     "voltage_v": lambda olt, port, _: 3.19 + (olt.number + port) % 5 / 100,
     "bias_ma": lambda olt, port, _: 30 + (olt.number + port) % 11,
-    "in_octets": lambda olt, port, _: (olt.number + port) * 1_000_003,
-    "out_octets": lambda olt, port, _: (olt.number + port) * 9_000_011,
+    "in_octets": lambda olt, port, now: olt.traffic.port_octets(port, UP, now),
+    "out_octets": lambda olt, port, now: olt.traffic.port_octets(port, DOWN, now),
     "speed_mbps": always(2488),
 }
 
 _BOARD: Final[Mapping[str, FactOf]] = {
     "name": always("PON16"),
     "state": always("ok"),
-    "cpu_pct": lambda olt, row, _: olt.cpu(8 + (olt.number + row) % 30),
+    "cpu_pct": lambda olt, row, now: olt.cpu(8 + (olt.number + row) % 30, now),
     "memory_pct": lambda olt, row, _: 40 + (olt.number + row) % 20,
-    "temperature_c": lambda olt, row, _: 38 + (olt.number + row) % 12,
+    "temperature_c": lambda olt, row, now: 38 + (olt.number + row) % 12 + olt.warmth_c(now),
     "power_w": lambda olt, row, _: 40 + (olt.number + row) % 12,
     "sw_version": always("V1.0"),
     "serial": lambda olt, row, _: f"B{olt.number:04d}{row:02d}",
@@ -180,9 +182,9 @@ _OLT: Final[Mapping[str, FactOf]] = {
     "version": always("V1.0"),
     "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
     "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
-    "cpu_pct": lambda olt, _row, _now: olt.cpu(10 + olt.number % 40),
+    "cpu_pct": lambda olt, _row, now: olt.cpu(10 + olt.number % 40, now),
     "memory_pct": lambda olt, _row, _now: 30 + olt.number % 40,
-    "temperature_c": lambda olt, _row, _now: 35 + olt.number % 15,
+    "temperature_c": lambda olt, _row, now: 35 + olt.number % 15 + olt.warmth_c(now),
     "power_w": lambda olt, _row, _now: 200 + olt.number % 100,
 }
 
@@ -204,7 +206,7 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
         "vendor_id": always("FACH"),
         "sw_version": always("V2.0"),
         "hw_version": always("V1.0"),
-        "seen_at": lambda olt, _row, _now: _moment(olt.born),
+        "seen_at": lambda olt, _row, _now: _moment(olt, olt.born),
     },
 }
 # The facts of an ONU that do not tell which OLT it belongs to: OLTs of one template have them in common.
@@ -212,13 +214,13 @@ PATTERN_FACTS: Final = frozenset(
     {
         "admin_state", "state", "config_state", "match_state", "down_cause", "last_up", "last_down",
         "last_dying_gasp", "distance_m", "last_distance_m", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
-        "temperature_c", "voltage_v", "bias_ma",
+        "temperature_c", "voltage_v", "bias_ma", "up_octets", "down_octets",
     }
 )  # fmt: skip
 # The facts of an ONU that do not change with its state, so that their columns are encoded only once.
 CONSTANT_FACTS: Final = frozenset(
     {
         "serial", "mac", "name", "description", "type", "model", "vendor_id", "hw_version", "sw_version",
-        "sw_version_standby", "line_profile", "srv_profile", "plan", "up_octets", "down_octets",
+        "sw_version_standby", "line_profile", "srv_profile", "plan",
     }
 )  # fmt: skip

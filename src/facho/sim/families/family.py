@@ -9,12 +9,17 @@ from typing import Final
 from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, PATTERN_FACTS, FactOf, always
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
-from facho.snmp.values import Counter64, Oid, TimeTicks, Value
+from facho.sim.traffic import CounterFault
+from facho.snmp.values import Counter32, Counter64, Oid, TimeTicks, Value
 from facho.vendors.encode import encode_fact
 from facho.vendors.facts import Entity
 from facho.vendors.schema import Column, Profile, ReadMethod, Table
 
 OltColumn = ColumnSpec[OltModel]
+# Its counters have 32 bits; those of ifXTable, and of the tables of vendors, have 64.
+_IF_TABLE: Final = "1.3.6.1.2.1.2.2.1."
+# More than any line moves between two readings.
+_JUMP: Final = 1 << 42
 # The value of a row of a column: (OLT, row, now).
 ValueOf = Callable[[OltModel, int, float], Value]
 
@@ -53,16 +58,41 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
     """Return a column of a profile whose values read back as the facts that `fact_of` gives."""
     fact, rule = column.meaning, column.rule
 
-    def value_of(olt: OltModel, row: int, now: float) -> Value:
-        raw = encode_fact(fact, rule, fact_of(olt, row, now))
-        return Counter64(raw) if fact.unit == "octets" and isinstance(raw, int) else raw
+    def encoded(olt: OltModel, row: int, now: float) -> Value:
+        return encode_fact(fact, rule, fact_of(olt, row, now))
 
+    value_of: ValueOf = _counter(column, fact_of) if fact.is_counter else encoded
     changes = Changes.NEVER if column.fact in CONSTANT_FACTS else Changes.WITH_STATE
     if table.entity is Entity.OLT and column.fact == "uptime_s":
         changes = Changes.ALWAYS
+    if fact.is_counter:
+        changes = Changes.GROWING
     slow = table.slow or table.read_method is ReadMethod.GET_ONLINE
     of_template = table.entity is Entity.ONU and column.fact in PATTERN_FACTS
     return ColumnSpec(name, column.source.oid, space, value_of, changes, optics=slow, of_template=of_template)
+
+
+def _counter(column: Column, fact_of: FactOf) -> ValueOf:
+    """Return the value of a counter: of 32 or 64 bits, and with the faults of the scenario."""
+    fact, rule = column.meaning, column.rule
+    is_narrow = column.source.oid.startswith(_IF_TABLE)
+
+    def value_of(olt: OltModel, row: int, now: float) -> Value:
+        counting = olt.counting
+        count = fact_of(olt, row, now)
+        if counting.counter_faults and isinstance(count, int):
+            if CounterFault.BACK in counting.counter_faults:
+                before = fact_of(olt, row, counting.period(now))
+                count -= before // 2 if isinstance(before, int) else 0
+            count += _JUMP if counting.is_faulty(CounterFault.JUMP, now) else 0
+        raw = encode_fact(fact, rule, count)
+        if not isinstance(raw, int):
+            return raw
+        if is_narrow or (counting.counter_faults and counting.is_narrow(now)):
+            return Counter32(raw & 0xFFFF_FFFF)
+        return Counter64(raw)
+
+    return value_of
 
 
 def profile_columns(

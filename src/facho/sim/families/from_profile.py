@@ -92,17 +92,19 @@ def _column(chassis: _Chassis, table: Table, column: Column) -> OltColumn:
 
 def _shared_column(chassis: _Chassis, oid: str) -> OltColumn:
     """Return a column of several tables: a row has the value that it has in its own table."""
-    values: dict[str, ValueOf] = {}
+    columns: dict[str, OltColumn] = {}
     for table in simulated_tables(chassis.profile):
         for column in table.columns:
             if column.source.oid == oid:
-                values.setdefault(space_name(table), _column(chassis, table, column).value)
+                columns.setdefault(space_name(table), _column(chassis, table, column))
+    counts = any(column.changes is Changes.GROWING for column in columns.values())
 
     def value_of(olt: OltModel, row: int, now: float) -> Value:
         space, row_there = chassis.places(olt.shape).shared[oid][row]
-        return values[space](olt, row_there, now)
+        return columns[space].value(olt, row_there, now)
 
-    return ColumnSpec(f"shared.{oid}", oid, shared_space(oid), value_of, Changes.WITH_STATE)
+    changes = Changes.GROWING if counts else Changes.WITH_STATE
+    return ColumnSpec(f"shared.{oid}", oid, shared_space(oid), value_of, changes)
 
 
 def _fact_of(profile: Profile, table: Table, fact: str) -> FactOf:

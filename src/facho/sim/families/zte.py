@@ -90,7 +90,7 @@ _OWN: Final[Mapping[str, FactOf]] = {
     "description": _description,
     "serial": serial_of(VENDORS),
     "card_type": _card_type,
-    "card_cpu": lambda olt, row, _now: olt.cpu(5 + (olt.number + row) % 25),
+    "card_cpu": lambda olt, row, now: olt.cpu(5 + (olt.number + row) % 25, now),
     "card_memory": lambda olt, row, _now: 35 + (olt.number + row) % 20,
     "unconfigured_serial": unknown_serial_of(b"ZTEG"),
 }
