@@ -12,7 +12,7 @@ from ipaddress import IPv4Address
 from typing import Final, TypeVar
 
 from facho.sim.model import Cause, OltModel
-from facho.sim.traffic import DOWN, UP
+from facho.sim.traffic import DOWN, UP, UPLINK_SHARES
 from facho.vendors.facts import Entity
 from facho.vendors.rules import serial
 
@@ -97,6 +97,12 @@ def _last_distance(olt: OltModel, row: int, now: float) -> object:
     return None if olt.state(row, now).cause is Cause.NEVER_SEEN else olt.distance_m(row)
 
 
+def _version(olt: OltModel, row: int) -> int:
+    """Return which of the versions of its model an ONU has: most have the last or the one before."""
+    lot = olt.noise(row) >> 45 & 0xFF
+    return 3 - (lot < 100) - (lot < 30) - (lot < 5)
+
+
 def _uptime(olt: OltModel, row: int, now: float) -> object:
     since = olt.state(row, now).last_up
     return None if since is None else int(max(0.0, now - since))
@@ -111,9 +117,9 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "type": model_of(_MODELS),
     "model": model_of(_MODELS),
     "vendor_id": lambda olt, row, now: str(onu_serial(olt, row, now))[:4],
-    "hw_version": always("V1.0"),
-    "sw_version": lambda olt, row, _: f"V2.{olt.noise(row) & 3}",
-    "sw_version_standby": always("V1.9"),
+    "hw_version": lambda olt, row, _: f"V1.{olt.noise(row) >> 16 & 1}",
+    "sw_version": lambda olt, row, _: f"V2.{_version(olt, row)}",
+    "sw_version_standby": lambda olt, row, _: f"V2.{max(0, _version(olt, row) - 1)}",
     "line_profile": lambda olt, row, _: f"line-profile_{olt.noise(row) & 3}",
     "srv_profile": lambda olt, row, _: f"srv-profile_{olt.noise(row) & 1}",
     "plan": lambda olt, row, _: f"FTTH {(olt.noise(row) & 3) + 1}00M",
@@ -171,15 +177,42 @@ _BOARD: Final[Mapping[str, FactOf]] = {
     "memory_pct": lambda olt, row, _: 40 + (olt.number + row) % 20,
     "temperature_c": lambda olt, row, now: 38 + (olt.number + row) % 12 + olt.warmth_c(now),
     "power_w": lambda olt, row, _: 40 + (olt.number + row) % 12,
-    "sw_version": always("V1.0"),
+    "sw_version": lambda olt, row, _: f"V1.{(olt.number + row) % 3}",
+    "hw_version": lambda olt, row, _: f"H{(olt.number + row) % 2 + 1}",
     "serial": lambda olt, row, _: f"B{olt.number:04d}{row:02d}",
+}
+
+
+def _works(link: int) -> bool:
+    return link < len(UPLINK_SHARES)
+
+
+# The first uplinks carry traffic; the others have no link.
+_UPLINK: Final[Mapping[str, FactOf]] = {
+    "name": lambda _olt, link, _now: f"xge{link + 1}",
+    "description": lambda _olt, link, _now: "backbone" if _works(link) else "",
+    "state": lambda _olt, link, _now: "up" if _works(link) else "down",
+    "admin_state": always("enabled"),
+    "speed_mbps": always(10_000),
+    "tx_dbm": lambda olt, link, _now: -2.1 - (olt.number + link) % 7 / 10 if _works(link) else None,
+    "rx_dbm": lambda olt, link, _now: -5.4 - (olt.number + link) % 9 / 10 if _works(link) else None,
+    "temperature_c": lambda olt, link, now: 38 + (olt.number + link) % 6 + olt.warmth_c(now),
+    "voltage_v": lambda olt, link, _now: 3.28 + (olt.number + link) % 4 / 100,
+    "bias_ma": lambda olt, link, _now: 34 + (olt.number + link) % 5 if _works(link) else None,
+    "in_octets": lambda olt, link, now: olt.traffic.uplink_octets(link, DOWN, now),
+    "out_octets": lambda olt, link, now: olt.traffic.uplink_octets(link, UP, now),
+    "in_errors": lambda olt, link, now: olt.traffic.uplink_errors(link, now),
+    "out_errors": always(0),
+    "in_discards": lambda olt, link, now: olt.traffic.uplink_discards(link, now),
+    "out_discards": lambda olt, link, now: olt.traffic.uplink_discards(link, now) // 3,
 }
 
 _OLT: Final[Mapping[str, FactOf]] = {
     "name": lambda olt, _row, _now: olt.name,
     "description": always("simulated"),
     "model": always("simulated"),
-    "version": always("V1.0"),
+    "version": lambda olt, _row, _now: f"V1.{olt.number % 3}",
+    "hw_version": lambda olt, _row, _now: f"H{olt.number % 2 + 1}",
     "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
     "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
     "cpu_pct": lambda olt, _row, now: olt.cpu(10 + olt.number % 40, now),
@@ -197,7 +230,19 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
     },
     Entity.PORT: _PORT,
     Entity.BOARD: _BOARD,
-    Entity.FAN: {"state": always("ok"), "speed_rpm": always(3300), "speed_pct": always(40)},
+    Entity.FAN: {
+        "state": always("ok"),
+        "speed_rpm": lambda olt, row, now: round(3300 + 25 * row + 60 * olt.warmth_c(now)),
+        "speed_pct": lambda olt, _row, now: round(40 + olt.warmth_c(now)),
+    },
+    Entity.PSU: {
+        "name": always("PSU"),
+        "state": always("ok"),
+        "voltage_v": lambda olt, row, _: -53.5 + (olt.number + row) % 5 / 10,
+        "power_w": lambda olt, row, _: 100 + (olt.number + 3 * row) % 40,
+        "temperature_c": lambda olt, row, now: 33 + (olt.number + row) % 6 + olt.warmth_c(now),
+    },
+    Entity.UPLINK: _UPLINK,
     Entity.OLT: _OLT,
     Entity.AUTOFIND: {
         "serial": unknown_serial_of(b"FACH"),

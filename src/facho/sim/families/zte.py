@@ -22,6 +22,7 @@ MAX_ONU_ID: Final = 128
 SERVICE_SLOTS: Final = (*range(2, 10), *range(12, 20))
 CONTROL_SLOTS: Final = (10, 11)
 UPLINK_SLOTS: Final = (20, 21)
+FANS: Final = 2
 VENDORS: Final = (b"ZTEG", b"ZTEG", b"ZTEG", b"HWTC", b"FHTT", b"GPON", b"TPLG", b"MONU")
 MODELS: Final = ("F601", "F660", "F670L", "F680")
 
@@ -56,6 +57,7 @@ def spaces(shape: Shape) -> Mapping[str, IndexSpace]:
         "onu": IndexSpace(onus, of_onus=True),
         "onu_uni": IndexSpace(((port, onu, 1) for port, onu in onus), of_onus=True),
         "interface": IndexSpace((if_index(*place),) for place in places),
+        "fan": IndexSpace((1, 1, fan) for fan in range(1, FANS + 1)),
         "card": IndexSpace((1, 1, slot) for slot in card_slots(shape)),
         "unconfigured": IndexSpace((pon[0], number) for number in range(1, shape.autofind + 1)),
     }
@@ -115,6 +117,8 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "last_down_cause": "gpon_state.down_cause",
             "distance": "gpon_distance.distance_m",
             "model": "gpon_versions.model",
+            "vendor_id": "gpon_versions.vendor_id",
+            "sw_version": "gpon_versions.sw_version",
             "olt_rx_power": "gpon_olt_optics.olt_rx_dbm",
         },
     ),
@@ -127,7 +131,17 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "temperature": "gpon_optics.temperature_c",
         },
     ),
-    *_columns("interface", {"if_oper_status": "interfaces.state"}),
+    *_columns("onu_uni", {"ip": "gpon_ip.ip", "uni_state": "gpon_uni.state", "uni_speed": "gpon_uni.speed"}),
+    *_columns(
+        "interface",
+        {
+            "if_oper_status": "interfaces.state",
+            "module_tx_power": "modules.tx_dbm",
+            "module_voltage": "modules.voltage_v",
+            "module_temperature": "modules.temperature_c",
+        },
+    ),
+    *_columns("fan", {"fan_speed": "fans.speed_rpm"}),
     *_columns(
         "card",
         {
@@ -135,6 +149,7 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "card_state": "cards.state",
             "card_cpu": "cards.cpu_pct",
             "card_memory": "cards.memory_pct",
+            "card_temperature": "cards.temperature_c",
         },
     ),
     *_columns("unconfigured", {"unconfigured_serial": "unconfigured.serial"}),
