@@ -317,7 +317,7 @@ def _helpers_of(brand: str, profiles: Profiles) -> dict[str, dict[str, None]]:
                 helpers = needed.setdefault(source.oid, {})
                 if table.index.named is not None:
                     helpers[table.index.named.column] = None
-                helpers.update((oid, None) for _, oid in source.helpers)
+                helpers.update((oid, None) for _, oid in table.helpers(source))
                 if "mac" in table.index.gives:
                     helpers.update(dict.fromkeys(_mac_columns(profiles[brand], table)))
     return needed
