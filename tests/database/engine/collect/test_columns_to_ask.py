@@ -48,7 +48,7 @@ def synced(db: None) -> None:
         ("acme", ["port.state"], ["ports.state", "interface.names"]),
         # What a share is a share of, and a table that may stand in for another.
         ("cdata_epon", ["olt.memory_pct"], ["health.memory_pct", "health.memory_pct.whole"]),
-        # Which interfaces are uplinks is not asked for with the states of ONUs, though their column is the same.
+        # Which interfaces are uplinks is not asked for with the states of ONUs, whose column is the same.
         ("vsol_epon", ["uplink.out_errors"], ["uplinks.out_errors", "uplinks.name.rows"]),
         ("vsol_epon", ["state"], ["onus.state", "onus.state.2", "onu_interfaces.state", "ports.name"]),
         # Rows of a hardware address belong to whoever has it.
