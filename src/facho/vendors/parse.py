@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from facho.vendors.facts import FACTS, Confidence, Entity, Registry, join_facts, parse_facts
-from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, pop_origin
+from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, parse_rows, pop_origin
 from facho.vendors.parse_index import parse_layout
 from facho.vendors.profile_entries import Entry, Form, Mistakes, list_of, one_of, read_file, unread, whole
 from facho.vendors.schema import (
@@ -51,6 +51,7 @@ _TABLE: Final = Form(
         "oid": Entry.oid,
         "index": Entry.text,
         "technology": Entry.text,
+        "rows": unread,
         "ask": _ASK.read,
         "columns": unread,
         **ORIGIN_KEYS,
@@ -196,6 +197,7 @@ def _parse_table(
         asked.get("batch", 0),
         asked.get("slow", False),
         entry.line,
+        parse_rows(values["rows"], values.get("oid", "")) if "rows" in values else (),
     )
 
 

@@ -189,7 +189,7 @@ def _works(link: int) -> bool:
 
 # The first uplinks carry traffic; the others have no link.
 _UPLINK: Final[Mapping[str, FactOf]] = {
-    "name": lambda _olt, link, _now: f"xge{link + 1}",
+    "name": lambda _olt, link, _now: f"uplink {link + 1}",
     "description": lambda _olt, link, _now: "backbone" if _works(link) else "",
     "state": lambda _olt, link, _now: "up" if _works(link) else "down",
     "admin_state": always("enabled"),
@@ -238,7 +238,7 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
     Entity.PSU: {
         "name": always("PSU"),
         "state": always("ok"),
-        "voltage_v": lambda olt, row, _: -53.5 + (olt.number + row) % 5 / 10,
+        "voltage_v": lambda olt, row, _: 53.5 + (olt.number + row) % 5 / 10,
         "power_w": lambda olt, row, _: 100 + (olt.number + 3 * row) % 40,
         "temperature_c": lambda olt, row, now: 33 + (olt.number + row) % 6 + olt.warmth_c(now),
     },

@@ -61,7 +61,8 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
     def encoded(olt: OltModel, row: int, now: float) -> Value:
         return encode_fact(fact, rule, fact_of(olt, row, now))
 
-    value_of: ValueOf = _counter(column, fact_of) if fact.is_counter else encoded
+    is_narrow = column.source.oid.startswith(_IF_TABLE)
+    value_of: ValueOf = counter(encoded, is_narrow=is_narrow) if fact.is_counter else encoded
     changes = Changes.NEVER if column.fact in CONSTANT_FACTS else Changes.WITH_STATE
     if table.entity is Entity.OLT and column.fact == "uptime_s":
         changes = Changes.ALWAYS
@@ -72,25 +73,21 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
     return ColumnSpec(name, column.source.oid, space, value_of, changes, optics=slow, of_template=of_template)
 
 
-def _counter(column: Column, fact_of: FactOf) -> ValueOf:
-    """Return the value of a counter: of 32 or 64 bits, and with the faults of the scenario."""
-    fact, rule = column.meaning, column.rule
-    is_narrow = column.source.oid.startswith(_IF_TABLE)
+def counter(fact_of: FactOf, *, is_narrow: bool) -> ValueOf:
+    """Return the value of a counter, of 32 or 64 bits, with the faults of the scenario."""
 
     def value_of(olt: OltModel, row: int, now: float) -> Value:
-        counting = olt.counting
         count = fact_of(olt, row, now)
-        if counting.counter_faults and isinstance(count, int):
-            if CounterFault.BACK in counting.counter_faults:
-                before = fact_of(olt, row, counting.period(now))
-                count -= before // 2 if isinstance(before, int) else 0
-            count += _JUMP if counting.is_faulty(CounterFault.JUMP, now) else 0
-        raw = encode_fact(fact, rule, count)
-        if not isinstance(raw, int):
-            return raw
-        if is_narrow or (counting.counter_faults and counting.is_narrow(now)):
-            return Counter32(raw & 0xFFFF_FFFF)
-        return Counter64(raw)
+        if not isinstance(count, int):
+            return None
+        counting = olt.counting
+        if not counting.counter_faults:
+            return Counter32(count & 0xFFFF_FFFF) if is_narrow else Counter64(count)
+        if CounterFault.BACK in counting.counter_faults:
+            before = fact_of(olt, row, counting.period(now))
+            count -= before // 2 if isinstance(before, int) else 0
+        count += _JUMP if counting.is_faulty(CounterFault.JUMP, now) else 0
+        return Counter32(count & 0xFFFF_FFFF) if is_narrow or counting.is_narrow(now) else Counter64(count)
 
     return value_of
 

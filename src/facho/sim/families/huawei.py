@@ -10,8 +10,9 @@ from typing import Final
 
 from facho.sim.families.facts import FactOf, model_of, serial_of, unknown_serial_of
 from facho.sim.families.family import SCALAR, Family, OltColumn, profile_columns, system_columns
+from facho.sim.families.interfaces import Interface, interface_columns
 from facho.sim.model import OltModel, Shape
-from facho.sim.tables import Changes, ColumnSpec, IndexSpace
+from facho.sim.tables import ColumnSpec, IndexSpace
 from facho.snmp.values import Value
 from facho.vendors import builtin
 
@@ -23,6 +24,7 @@ CONTROL_SLOTS: Final = (9, 10)
 UPLINKS: Final = ((9, 0), (9, 1), (10, 0), (10, 1))
 VENDORS: Final = (b"HWTC", b"HWTC", b"HWTC", b"ZTEG", b"ALCL", b"FHTT", b"TPLG", b"GPON")
 UNIS: Final = 2
+POWER_UNITS: Final = 2
 MODELS: Final = ("HG8310M", "EG8145V5", "HG8546M\0\0\0", "EG8141A5")
 
 
@@ -67,6 +69,7 @@ def spaces(shape: Shape) -> Mapping[str, IndexSpace]:
         "interface": IndexSpace(
             [*((ethernet_if_index(*uplink),) for uplink in UPLINKS), *((i,) for i in pon)]
         ),
+        "power": IndexSpace((unit,) for unit in range(1, POWER_UNITS + 1)),
         "board": IndexSpace((0, slot) for slot in board_slots(shape)),
         "autofind": IndexSpace((pon[0], number) for number in range(1, shape.autofind + 1)),
     }
@@ -91,8 +94,9 @@ def _interface_description(_olt: OltModel, row: int, _now: float) -> Value:
     return b"Huawei-MA5800-V100R019-" + (b"ETHERNET" if row < len(UPLINKS) else b"GPON_UNI")
 
 
-def _interface_state(olt: OltModel, row: int, _now: float) -> Value:
-    return 2 if row - len(UPLINKS) in olt.dark_ports else 1
+def _interface(_olt: OltModel, row: int) -> Interface:
+    links = len(UPLINKS)
+    return Interface(True, row) if row < links else Interface(False, row - links)
 
 
 def _uni_state(olt: OltModel, row: int, now: float) -> object:
@@ -182,6 +186,7 @@ _OTHER_COLUMNS: Final[tuple[OltColumn, ...]] = (
             "slot_state": "slots.state",
         },
     ),
+    *_columns("power", {"power_state": "power_supplies.state", "power_voltage": "power_supplies.voltage_v"}),
     *_columns("scalar", {"version": "system.version", "power": "system.power_w"}),
     *_columns(
         "autofind",
@@ -193,7 +198,7 @@ _OTHER_COLUMNS: Final[tuple[OltColumn, ...]] = (
         },
     ),
     ColumnSpec("if_descr", "1.3.6.1.2.1.2.2.1.2", "interface", _interface_description),
-    ColumnSpec("if_oper_status", "1.3.6.1.2.1.2.2.1.8", "interface", _interface_state, Changes.WITH_STATE),
+    *interface_columns("interface", _interface),
     ColumnSpec("if_name", "1.3.6.1.2.1.31.1.1.1.1", "interface", _interface_name),
 )
 
