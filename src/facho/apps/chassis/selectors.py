@@ -110,6 +110,11 @@ def ports_of(olt_id: int) -> list[PortRow]:
     return [port for _, port in sorted(ports.values(), key=lambda each: (each[0], each[1].port))]
 
 
+def port_numbers(olt_id: int) -> dict[str, int]:
+    """Return the ids of the ports that the OLT lists, by their places."""
+    return dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
+
+
 def health_of(olt_id: int) -> Health:
     parts = sorted(OltHealth.objects.filter(olt=olt_id).order_by(), key=_part_order)
     of_kind = {kind: [_part_row(row) for row in parts if row.kind == kind] for kind in PartKind}
@@ -118,13 +123,14 @@ def health_of(olt_id: int) -> Health:
 
 
 def known_kinds(olt_id: int) -> set[str]:
-    """Return the kinds of things that an OLT ever had: "port", and the kinds of its parts."""
-    return {kind for (kind,) in sql.fetch_prepared(_KINDS, [olt_id, olt_id])}
+    """Return the kinds of things that an OLT ever had: "port", "uplink", and the kinds of its parts."""
+    return {kind for (kind,) in sql.fetch_prepared(_KINDS, [olt_id, olt_id, olt_id])}
 
 
 _KINDS: Final = (
     "SELECT kind FROM olt_health WHERE olt_id = %s"
     " UNION SELECT 'port' WHERE EXISTS (SELECT 1 FROM pon_ports WHERE olt_id = %s)"
+    " UNION SELECT 'uplink' WHERE EXISTS (SELECT 1 FROM olt_uplinks WHERE olt_id = %s)"
 )
 
 

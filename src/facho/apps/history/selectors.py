@@ -46,9 +46,29 @@ def onu_series(onu: Onu, facts: Sequence[str], start: datetime, end: datetime) -
     return _series_of(query, places_of_onu(onu), onu.pk)
 
 
-def subject_series(olt_id: int, port_id: int, facts: Sequence[str], start: datetime, end: datetime) -> Series:
-    """Return the numbers of a port itself."""
-    return _series_of(_Query(olt_id, Subject.PORT, facts, start, end), [PORTS_PLACE], port_id)
+def subject_series(
+    olt_id: int,
+    number: int,
+    facts: Sequence[str],
+    start: datetime,
+    end: datetime,
+    *,
+    subject: str = Subject.PORT,
+) -> Series:
+    """Return the numbers of a port itself, or of a part or an uplink."""
+    return _series_of(_Query(olt_id, subject, facts, start, end), [PORTS_PLACE], number)
+
+
+def several_series(
+    olt_id: int, subject: str, facts: Sequence[str], start: datetime, end: datetime
+) -> dict[int, Series]:
+    """Return the numbers of all ports, parts or uplinks of an OLT, by their ids."""
+    query = _Query(olt_id, subject, facts, start, end)
+    found: dict[int, _SeriesBuilder] = {}
+    for sheet in chain(query.open_sheets(), query.closed_sheets([PORTS_PLACE])):
+        _add_sheet(found, query, sheet, range(len(sheet.ids)))
+    query.log_damages()
+    return {number: builder.series(query) for number, builder in sorted(found.items())}
 
 
 def port_series(

@@ -6,11 +6,14 @@ Each is made of one small row of each OLT and subject. Series over time are in t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
+from facho.apps.chassis.models import PonPort, Uplink
+from facho.apps.discovery.models import Onu
+from facho.apps.discovery.roster import interface
 from facho.apps.history.models import Subject
 from facho.apps.history.store import moment_of
 from facho.apps.traffic.models import OltTraffic
@@ -19,7 +22,11 @@ from facho.core.rates import MOST_INTERVALS, Drops
 from facho.core.traffic import MOST_NAMED, TopRate, TrafficTotal, merge_tops
 
 # The counters are large, and nobody but the recorder reads them.
-_COLUMNS: Final = ("olt", "subject", "at", "interval_s", "in_bps", "out_bps", "top", "peaks")
+_TOTALS: Final = ("olt", "subject", "at", "interval_s", "in_bps", "out_bps")
+_COLUMNS: Final = (*_TOTALS, "top", "peaks")
+_DAY: Final = timedelta(days=1)
+T = TypeVar("T")
+_DECODER: Final = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,56 @@ class PonUse:
     def down(self) -> float:
         return self.out_bps / line_rate(self.technology).down_bps
 
+    @property
+    def highest(self) -> float:
+        """Return the use of the direction that is used more."""
+        return max(self.up, self.down)
+
+
+class OltTotal(NamedTuple):
+    """The traffic of the ONUs, ports or uplinks of one OLT together, as the OLT receives and sends it."""
+
+    olt_id: int
+    subject: str
+    at: datetime
+    in_bps: int
+    out_bps: int
+    # The last collection was on time: what it says is about now.
+    is_current: bool
+
+
+class SubjectName(NamedTuple):
+    """What people call an ONU, a port or an uplink."""
+
+    olt_id: int
+    olt: str
+    site: str
+    # The interface of an ONU, the place of a port, the name of an uplink.
+    place: str
+    # The serial or MAC of an ONU; the name of a port that is more than its place.
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRate:
+    """The traffic of one ONU, port or uplink, with what people call it."""
+
+    olt_id: int
+    olt: str
+    site: str
+    number: int
+    # As in SubjectName.
+    place: str
+    name: str
+    description: str
+    to_customers_bps: int
+    from_customers_bps: int
+
+    @property
+    def total_bps(self) -> int:
+        return self.to_customers_bps + self.from_customers_bps
+
 
 def traffic_tops(
     subject: str, now: datetime, *, olt_ids: Collection[int] | None = None, most: int = MOST_NAMED
@@ -72,11 +129,40 @@ def traffic_tops(
 
     OLTs whose last collection is too long ago have no rates now.
     """
-    found = [_traffic(row, now) for row in _rows(olt_ids).filter(subject=subject).values(*_COLUMNS)]
-    return Top(
-        merge_tops((each.top for each in found if each.is_current), most),
-        merge_tops((each.peak_top for each in found), most),
-    )
+    rows = _rows(olt_ids).filter(subject=subject).values_list("at", "interval_s", "top", "peaks")
+    current, peaks = [], []
+    for at, interval_s, top, kept in rows:
+        if _is_current(at, interval_s, now):
+            current.append(_read_top(top))
+        if (peak := _last_peak(kept, now)) is not None:
+            peaks.append(peak.top)
+    return Top(merge_tops(current, most), merge_tops(peaks, most))
+
+
+def name_rates(subject: str, *tops: Sequence[TopRate]) -> list[list[NamedRate]]:
+    """Return each list with names, in one query; what is not stored any more is left out."""
+    names = subject_names(subject, {each.number for top in tops for each in top})
+    return [
+        [_named(subject, each, names[each.number]) for each in top if each.number in names] for top in tops
+    ]
+
+
+def subject_names(subject: str, numbers: Collection[int]) -> dict[int, SubjectName]:
+    """Return what people call these ONUs, ports or uplinks."""
+    return _NAMES[subject](numbers) if numbers else {}
+
+
+def to_and_from_customers(subject: str, in_bps: T, out_bps: T) -> tuple[T, T]:
+    """Return what goes to the customers and what comes from them: an uplink receives what ports send."""
+    return (in_bps, out_bps) if subject == Subject.LINK else (out_bps, in_bps)
+
+
+def olt_totals(now: datetime, olt_ids: Collection[int] | None = None) -> list[OltTotal]:
+    """Return the totals of all OLTs or of these, of those that had any rate."""
+    return [
+        OltTotal(olt_id, subject, at, in_bps, out_bps, _is_current(at, interval_s, now))
+        for olt_id, subject, at, interval_s, in_bps, out_bps in _rows(olt_ids).values_list(*_TOTALS)
+    ]
 
 
 def olt_traffic(olt_id: int, now: datetime) -> dict[str, Traffic]:
@@ -114,26 +200,67 @@ def _is_current(at: datetime, interval_s: int, now: datetime) -> bool:
 
 
 def _traffic(row: Mapping[str, Any], now: datetime) -> Traffic:
-    top = [TopRate(*each) for each in json.loads(row["top"])]
-    found = Traffic(
-        row["at"],
-        row["in_bps"],
-        row["out_bps"],
-        top,
-        is_current=_is_current(row["at"], row["interval_s"], now),
-    )
-    peaks = (TrafficTotal.from_json(each) for each in json.loads(row["peaks"]))
-    peak = next((each for each in peaks if moment_of(each.at) > now - timedelta(days=1)), None)
+    top, peak = _read_top(row["top"]), _last_peak(row["peaks"], now)
+    is_current = _is_current(row["at"], row["interval_s"], now)
+    found = Traffic(row["at"], row["in_bps"], row["out_bps"], top, is_current=is_current)
     if peak is None:
         return found
-    return Traffic(
-        found.at,
-        found.in_bps,
-        found.out_bps,
-        top,
-        moment_of(peak.at),
-        peak.in_bps,
-        peak.out_bps,
-        list(peak.top),
-        found.is_current,
+    at = moment_of(peak.at)
+    return replace(
+        found, peak_at=at, peak_in_bps=peak.in_bps, peak_out_bps=peak.out_bps, peak_top=list(peak.top)
     )
+
+
+def _read_top(text: str) -> list[TopRate]:
+    return [TopRate(*each) for each in json.loads(text)]
+
+
+def _last_peak(text: str, now: datetime) -> TrafficTotal | None:
+    """Return the highest of the last day: the first that is not older. The others are not even decoded."""
+    place = 1
+    while place < len(text) - 1:
+        found, place = _DECODER.raw_decode(text, place)
+        peak = TrafficTotal.from_json(found)
+        if moment_of(peak.at) > now - _DAY:
+            return peak
+        # After the comma.
+        place += 1
+    return None
+
+
+def _named(subject: str, rate: TopRate, name: SubjectName) -> NamedRate:
+    sides = to_and_from_customers(subject, rate.in_bps, rate.out_bps)
+    return NamedRate(*name[:3], rate.number, *name[3:], *sides)
+
+
+def _onu_names(numbers: Collection[int]) -> dict[int, SubjectName]:
+    rows = Onu.objects.filter(pk__in=numbers).order_by()
+    place = ("frame", "slot", "port", "onu_id", "extra", "raw_index")
+    return {
+        row[0]: SubjectName(row[1], row[2], row[3], interface(*row[4:10]), row[10] or row[11], row[12])
+        for row in rows.values_list("id", *_OLT, *place, "serial", "mac", "description")
+    }
+
+
+def _port_names(numbers: Collection[int]) -> dict[int, SubjectName]:
+    rows = PonPort.objects.filter(pk__in=numbers).order_by()
+    return {
+        row[0]: SubjectName(row[1], row[2], row[3], row[4], row[5] if row[5] != row[4] else "", "")
+        for row in rows.values_list("id", *_OLT, "place", "name")
+    }
+
+
+def _uplink_names(numbers: Collection[int]) -> dict[int, SubjectName]:
+    rows = Uplink.objects.filter(pk__in=numbers).order_by()
+    return {
+        row[0]: SubjectName(row[1], row[2], row[3], row[4] or row[5], "", row[6])
+        for row in rows.values_list("id", *_OLT, "name", "place", "description")
+    }
+
+
+_OLT: Final = ("olt_id", "olt__name", "olt__site")
+_NAMES: Final[Mapping[str, Callable[[Collection[int]], dict[int, SubjectName]]]] = {
+    Subject.ONU: _onu_names,
+    Subject.PORT: _port_names,
+    Subject.LINK: _uplink_names,
+}

@@ -37,9 +37,15 @@ def rows_in_order(model: type[Model], ids: Sequence[int]) -> QuerySet[Any]:
 def csv_answer(request: HttpRequest, rows: QuerySet[Any]) -> StreamingHttpResponse:
     """Return the rows, which the caller has narrowed to what the person may see, in their order."""
     name, export = find_export(rows.model)
-    note(Action.EXPORT, rows.model, None, name)
+    return csv_of_lines(request, name, rows.model, export.csv(rows))
+
+
+def csv_of_lines(
+    request: HttpRequest, name: str, model: type[Model], rest: Iterator[str]
+) -> StreamingHttpResponse:
+    """Return pieces of CSV as a file; the audit log has it as an export of the model."""
+    note(Action.EXPORT, model, None, name)
     # Errors of the query must occur before the response has started.
-    rest = export.csv(rows)
     pieces = itertools.chain([_BYTE_ORDER_MARK + next(rest)], rest)
     # Under ASGI Django would read a synchronous iterator completely before it sends anything.
     body: Any = _async_pieces(pieces) if isinstance(request, ASGIRequest) else pieces

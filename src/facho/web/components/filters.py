@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django import template
@@ -32,6 +32,7 @@ from facho.apps.executions.models import State
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
 from facho.core.interval import interval_words
+from facho.core.line_rates import line_rate
 from facho.core.quota import Hour
 from facho.core.reason_texts import TABLE_NOT_PRESENT
 from facho.core.reasons import Reason, from_json, missing_tables, without_code
@@ -43,6 +44,8 @@ from facho.web.search.data import MOST_RESULTS
 from facho.web.words import colours, events, executions, plans, states
 
 register = template.Library()
+# Of a share smaller than this, a decimal is shown.
+_LITTLE: Final = 0.0995
 
 # Times.
 
@@ -344,6 +347,20 @@ def decibels(difference: float) -> str:
 
 
 register.filter("about_length", localized_numbers.about)
+register.filter("bit_rate", localized_numbers.bit_rate)
+
+
+@register.filter
+def share(part: float) -> str:
+    """Return a part of one in per cent, of little with a decimal."""
+    return localized_numbers.localized(f"{100 * part:.{1 if part < _LITTLE else 0}f} %")
+
+
+@register.filter
+def line_rate_text(technology: str) -> str:
+    """Return a technology with its line rates, to the customers and from them."""
+    down, up = (localized_numbers.bit_rate(rate) for rate in reversed(line_rate(technology)))
+    return f"{technology.upper()} {down} / {up}".strip()
 
 
 @register.filter

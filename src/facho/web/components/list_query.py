@@ -5,6 +5,7 @@ Invalid parameters are ignored: they come from an address, not from a form with 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,7 @@ HOURS: Final = (1, 2, 6, 12)
 _DEFAULT_HOURS: Final = 2
 _LONGEST_TEXT: Final = 80
 _LONGEST_NUMBER: Final = 6
+_ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 
 
 def parse_page(given: Mapping[str, str]) -> int:
@@ -28,6 +30,15 @@ def parse_page(given: Mapping[str, str]) -> int:
 def parse_choice(given: Mapping[str, str], name: str, choices: Sequence[int], default: int) -> int:
     value = given.get(name, "")
     return int(value) if value in map(str, choices) else default
+
+
+def parse_site(given: Mapping[str, str]) -> str:
+    return given.get("site", "")[:_LONGEST_TEXT].replace("\0", "")
+
+
+def parse_id(given: Mapping[str, str], name: str) -> int | None:
+    found = given.get(name, "")
+    return int(found) if _ID.fullmatch(found) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ def parse_olt_query(given: Mapping[str, str]) -> OltQuery:
     return OltQuery(
         text=given.get("text", "")[:_LONGEST_TEXT].replace("\0", "").strip(),
         health=given.get("health", ""),
-        site=given.get("site", "")[:_LONGEST_TEXT].replace("\0", ""),
+        site=parse_site(given),
         page=parse_page(given),
         hours=parse_choice(given, "hours", HOURS, _DEFAULT_HOURS),
         wall="1" if given.get("wall") else "",

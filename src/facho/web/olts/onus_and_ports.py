@@ -9,12 +9,13 @@ from typing import Final
 
 from django.db.models import Count
 
-from facho.apps.chassis.models import PonPort, Unprovisioned
-from facho.apps.chassis.selectors import PortRow, ports_of
+from facho.apps.chassis.models import Unprovisioned
+from facho.apps.chassis.selectors import PortRow, port_numbers, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.discovery.onu_counts import OnuCounts, count_onus
 from facho.apps.discovery.selectors import HAS_POWER, POWER, WEAK, collected_at, parts_collected_at
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
+from facho.apps.traffic.selectors import PonUse, pon_use
 from facho.core.freshness import is_delivering
 from facho.core.olt_status import OltStatus
 from facho.vendors import Key
@@ -32,6 +33,8 @@ class PortSummary:
     # ONUs with known power, and those of them that are weak.
     measured: int
     weak: int
+    # None without rates of the last collection.
+    use: PonUse | None
 
     @property
     def weak_percent(self) -> float:
@@ -69,7 +72,7 @@ def read_onus_and_ports(head: OltHead) -> OnusAndPorts:
         ports_at=parts_collected_at(collected_at(olt_id)).get("port"),
         ports_every=collection_intervals([olt_id]).get(olt_id, Intervals()).of("port.state"),
         onus=count_onus(olt_id),
-        ports=list(_port_summaries(olt_id)),
+        ports=list(_port_summaries(olt_id, head.now)),
         outages=recent_outages(olt_id),
         unprovisioned=list(waiting.order_by("-first_seen", "id")[:_UNPROVISIONED_SHOWN]),
         unprovisioned_count=waiting.count(),
@@ -81,11 +84,13 @@ def recent_outages(olt_id: int, place: str | None = None) -> list[PortOutage]:
     return list((rows if place is None else rows.filter(place=place))[:_OUTAGES_SHOWN])
 
 
-def _port_summaries(olt_id: int) -> Iterator[PortSummary]:
-    numbers = dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
-    light = _count_powers(olt_id)
+def _port_summaries(olt_id: int, now: datetime) -> Iterator[PortSummary]:
+    numbers = port_numbers(olt_id)
+    light, uses = _count_powers(olt_id), pon_use(olt_id, now)
     for row in ports_of(olt_id):
-        yield PortSummary(row, numbers.get(row.port), *light.get(row.port, (0, 0)))
+        number = numbers.get(row.port)
+        use = None if number is None else uses.get(number)
+        yield PortSummary(row, number, *light.get(row.port, (0, 0)), use)
 
 
 def _count_powers(olt_id: int) -> dict[str, tuple[int, int]]:

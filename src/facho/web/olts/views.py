@@ -21,7 +21,7 @@ from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.csv_answer import csv_answer, wants_csv
-from facho.web.components.list_query import OltQuery, parse_olt_query
+from facho.web.components.list_query import OltQuery, parse_choice, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.recent_events import recent_events
 from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
@@ -34,6 +34,8 @@ from facho.web.olts.olt_list import listed_olts, read_olt_list
 from facho.web.olts.onus_and_ports import read_onus_and_ports
 from facho.web.olts.overview import read_olt_overview
 from facho.web.olts.tabs import Tab, tab_url
+from facho.web.olts.traffic import read_olt_traffic
+from facho.web.onus.data import DEFAULT_HOURS, HOURS
 
 VIEW = ("view", "hosts.olt")
 _EVENTS_SHOWN: Final = 50
@@ -98,12 +100,22 @@ def _events(olt_id: int, now: datetime) -> Mapping[str, Any]:
     return {"events": recent_events(_EVENTS_SHOWN, olt_id), "now": now, "olt_id": olt_id}
 
 
+def _traffic_part(olt_id: int, hours: int) -> SharedPart:
+    return SharedPart(
+        "olts/traffic.html",
+        lambda: {"found": read_olt_traffic(olt_id, hours, database_now()), "periods": HOURS},
+        about=f"{olt_id} {hours}",
+        max_age=_TRAFFIC_EVERY / 2,
+    )
+
+
 _SHARED_TABS: Final[Mapping[Tab, SharedTab]] = {
     Tab.OVERVIEW: SharedTab("olts/overview.html", _overview, timedelta(seconds=5)),
     Tab.PORTS: SharedTab("olts/onus_and_ports.html", _onus_and_ports, timedelta(seconds=10)),
     Tab.LOAD: SharedTab("olts/load.html", _load, timedelta(seconds=30)),
     Tab.EVENTS: SharedTab("olts/events.html", _events, timedelta(seconds=5)),
 }
+_TRAFFIC_EVERY: Final = timedelta(seconds=30)
 # That of the collection has buttons, which have a token of their person.
 _COLLECTION_EVERY: Final = timedelta(seconds=2)
 
@@ -118,6 +130,7 @@ def olt(request: HttpRequest, olt_id: int, tab: Tab | None = None) -> HttpRespon
         "head": head,
         "head_part": rendered_part(request, _head_part(olt_id)),
         "tab": shown,
+        "part_query": "",
         "tabs": [(each, tab_url(olt_id, each)) for each in Tab],
         "address": tab_url(olt_id, shown),
         "back": "" if shown is Tab.OVERVIEW else f"?tab={shown}",
@@ -131,6 +144,11 @@ def olt(request: HttpRequest, olt_id: int, tab: Tab | None = None) -> HttpRespon
         content = render_to_string("olts/collection.html", _collection_context(request, olt_id), request)
         context |= {"content": content, "every": _COLLECTION_EVERY}
         context["details"] = read_collection_details(head.olt, now, current())
+    elif shown is Tab.TRAFFIC:
+        hours = _hours_shown(request)
+        part = rendered_part(request, _traffic_part(olt_id, hours))
+        context |= {"content": part.html, "etag": part.etag, "every": _TRAFFIC_EVERY}
+        context["part_query"] = f"?hours={hours}"
     else:
         part = rendered_part(request, _tab_part(olt_id, shown))
         context |= {"content": part.html, "etag": part.etag, "every": _SHARED_TABS[shown].every}
@@ -151,7 +169,13 @@ def olt_part(request: HttpRequest, olt_id: int, tab: Tab) -> HttpResponse:
     _require_olt(olt_id)
     if tab is Tab.COLLECTION:
         return render(request, "olts/collection.html", _collection_context(request, olt_id))
+    if tab is Tab.TRAFFIC:
+        return answer_part(request, _traffic_part(olt_id, _hours_shown(request)))
     return answer_part(request, _tab_part(olt_id, tab))
+
+
+def _hours_shown(request: HttpRequest) -> int:
+    return parse_choice(request.GET, "hours", HOURS, DEFAULT_HOURS)
 
 
 @part_for(*VIEW)

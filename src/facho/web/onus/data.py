@@ -31,6 +31,7 @@ from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
 from facho.core.freshness import is_stale
 from facho.core.optics import OpticalState, is_below, middle_half, power_difference
+from facho.core.traffic import DIRECTIONS
 from facho.vendors import Entity
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
@@ -45,6 +46,7 @@ from facho.web.components.state_band import (
     known_width,
     state_share,
 )
+from facho.web.components.traffic_charts import traffic_chart
 from facho.web.words.events import describe_onu_event
 from facho.web.words.facts import fact_name, fact_unit, fact_value, shown_facts
 
@@ -131,6 +133,7 @@ class OnuPage:
     last_online: datetime | None
     band: StateBand
     power: Chart
+    traffic: Chart
     # Temperature and distance, if there are values.
     others: Sequence[Chart]
     events: Sequence[OnuEvent]
@@ -164,6 +167,9 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         last_online=last_online([onu], collected.get("state")).get(onu.id),
         band=_read_band(onu, period, _states_known_until(collected, intervals, now)),
         power=_power_chart(series, period, events, neighbours, config),
+        traffic=traffic_chart(
+            _("Traffic"), series.times, series.values["down_bps"], series.values["up_bps"], period
+        ),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
         facts=_detail_facts(onu, collected, intervals),
@@ -325,5 +331,5 @@ def _other_charts(series: Series, period: Period) -> list[Chart]:
     return [
         line_chart(fact_name(fact), fact_unit(fact), [Values("", series.times, series.values[fact])], period)
         for fact in history_facts(Subject.ONU)
-        if fact not in _IN_POWER_CHART
+        if fact not in _IN_POWER_CHART and fact not in DIRECTIONS
     ]

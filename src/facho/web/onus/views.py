@@ -40,7 +40,7 @@ from facho.engine.commands import runs
 from facho.engine.commands.errors import CommandError
 from facho.web.access.pages import for_role
 from facho.web.components.csv_answer import csv_answer, rows_in_order, wants_csv
-from facho.web.components.list_query import parse_choice
+from facho.web.components.list_query import parse_choice, parse_id
 from facho.web.components.page import action_for, part_for, render_page
 from facho.web.onus.data import DEFAULT_HOURS, HOURS, read_onu_page
 from facho.web.server.answer_cache import AnswerBusy, AnswerCache
@@ -54,7 +54,6 @@ BY_POWER: Final = "power"
 BY_FLAPS: Final = "flaps"
 _WORST_DAYS: Final = (1, 7)
 _PORT: Final = re.compile(r"\d{1,9}(/\d{1,9}){0,2}", re.ASCII)
-_ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 # The days of links to the page of an ONU that people saved.
 _LINKED_DAYS: Final = (1, 7, 30)
 
@@ -137,8 +136,7 @@ class WorstQuery:
 
 def parse_worst_query(given: Mapping[str, str]) -> WorstQuery:
     """Read the parameters of the address; invalid ones are ignored. A port needs an OLT."""
-    olt, port = given.get("olt", ""), given.get("port", "").strip()
-    olt_id = int(olt) if _ID.fullmatch(olt) else None
+    olt_id, port = parse_id(given, "olt"), given.get("port", "").strip()
     is_port = olt_id is not None and _PORT.fullmatch(port) is not None
     return WorstQuery(
         by=BY_FLAPS if given.get("by") == BY_FLAPS else BY_POWER,

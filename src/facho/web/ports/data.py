@@ -16,11 +16,14 @@ from django.utils.translation import gettext
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
 from facho.apps.discovery.selectors import POWER, collected_at, last_online
+from facho.apps.history.models import Subject
 from facho.apps.history.selectors import Series, subject_series
+from facho.apps.traffic.selectors import PonUse, pon_use
 from facho.config import Config
 from facho.core.optics import has_weak_power
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
 from facho.web.components.list_query import parse_choice, parse_page
+from facho.web.components.traffic_charts import IN_AND_OUT, chart_of_series
 from facho.web.olts.onus_and_ports import recent_outages
 
 ROWS: Final = 64
@@ -30,7 +33,7 @@ DAYS: Final = (1, 7, 30)
 _STEP_DB: Final = 1.0
 _EVENTS_SHOWN: Final = 20
 _EVENTS_SINCE: Final = timedelta(days=7)
-_CHART_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "onus_online")
+_CHART_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "onus_online", *IN_AND_OUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,10 @@ class PortPage:
     online: int
     light: PowerHistogram
     charts: Sequence[Chart]
+    # Only if there are values.
+    traffic: Chart | None
+    # None without rates of the last collection.
+    use: PonUse | None
     outages: Sequence[PortOutage]
     events: Sequence[OnuEvent]
 
@@ -91,6 +98,7 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
     weak = sum(has_weak_power(judged) for _state, _power, judged in rows)
     powers = [power for _state, power, _judged in rows if power is not None]
     judged = sum(power is not None or has_weak_power(state) for _state, power, state in rows)
+    traffic, *charts = _charts(port, query.days, now)
     return PortPage(
         now=now,
         port=port,
@@ -100,7 +108,9 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         known=len(rows),
         online=sum(state == "online" for state, _power, _judged in rows),
         light=_power_histogram(powers, judged, weak, config.optical_weak),
-        charts=_charts(port, query.days, now),
+        charts=[chart for chart in charts if not chart.is_empty],
+        traffic=None if traffic.is_empty else traffic,
+        use=pon_use(port.olt_id, now).get(port.pk),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
     )
@@ -138,25 +148,23 @@ def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | 
 
 
 def _charts(port: PonPort, days: int, now: datetime) -> list[Chart]:
-    """Return the charts that have values. A port that is known from its ONUs only has none."""
-    if port._state.adding:
-        return []
+    """Return the chart of the traffic, and the others. A port known from its ONUs only has no values."""
     period = Period(now - timedelta(days=days), now, get_current_timezone())
-    series = subject_series(port.olt_id, port.pk, _CHART_FACTS, period.start, period.end)
-    sent, received = (
+    series = Series([], {fact: [] for fact in _CHART_FACTS})
+    if not port._state.adding:
+        series = subject_series(port.olt_id, port.pk, _CHART_FACTS, period.start, period.end)
+    optics = (
         _values(series, "tx_dbm", gettext("sent")),
         _values(series, "rx_dbm", gettext("received")),
     )
-    charts = [
-        line_chart(
-            gettext("Optical power"), "dBm", [each for each in (sent, received) if _has_values(each)], period
-        ),
+    return [
+        chart_of_series(gettext("Traffic"), Subject.PORT, series, period),
+        line_chart(gettext("Optical power"), "dBm", [each for each in optics if _has_values(each)], period),
         line_chart(
             gettext("Temperature"), "°C", [_values(series, "temperature_c", gettext("module"))], period
         ),
         line_chart(gettext("ONUs online"), "", [_values(series, "onus_online", gettext("online"))], period),
     ]
-    return [chart for chart in charts if not chart.is_empty]
 
 
 def _values(series: Series, fact: str, name: str) -> Values:

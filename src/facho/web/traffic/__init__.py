@@ -1,0 +1,1 @@
+"""The traffic of all OLTs: who moves the most."""

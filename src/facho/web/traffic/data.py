@@ -1,0 +1,98 @@
+"""The data of the page of traffic: the ONUs, ports and uplinks that move the most, of all OLTs or of some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from facho.apps.history.models import Subject
+from facho.apps.hosts.models import Olt
+from facho.apps.traffic.selectors import (
+    NamedRate,
+    name_rates,
+    olt_totals,
+    to_and_from_customers,
+    traffic_tops,
+)
+from facho.core.spreadsheet import csv_lines
+from facho.web.components.list_query import parse_id, parse_site
+
+SUBJECTS: Final = (Subject.ONU, Subject.PORT, Subject.LINK)
+_CSV_COLUMNS: Final = (
+    "of", "when", "olt", "site", "place", "name", "description", "to_customers_bps", "from_customers_bps"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficQuery:
+    site: str = ""
+    olt: int | None = None
+
+    def olt_ids(self) -> list[int] | None:
+        """Return the OLTs that it is about, None for all."""
+        if self.olt is not None:
+            return [self.olt]
+        return list(Olt.objects.filter(site=self.site).values_list("id", flat=True)) if self.site else None
+
+
+def parse_traffic_query(given: Mapping[str, str]) -> TrafficQuery:
+    return TrafficQuery(parse_site(given), parse_id(given, "olt"))
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectTops:
+    subject: str
+    now: Sequence[NamedRate]
+    # Of each OLT at its own peak of the last day.
+    peak: Sequence[NamedRate]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The traffic of all OLTs together, of those whose last collection is not too long ago."""
+
+    subject: str
+    olts: int
+    to_customers_bps: int
+    from_customers_bps: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficPage:
+    now: datetime
+    totals: Sequence[Total]
+    tops: Sequence[SubjectTops]
+
+
+def read_traffic_page(query: TrafficQuery, now: datetime) -> TrafficPage:
+    """Read the page in a fixed number of queries."""
+    olt_ids = query.olt_ids()
+    totals = [each for each in olt_totals(now, olt_ids) if each.is_current]
+    return TrafficPage(
+        now,
+        [_total(subject, [each for each in totals if each.subject == subject]) for subject in SUBJECTS],
+        [_subject_tops(subject, olt_ids, now) for subject in SUBJECTS],
+    )
+
+
+def _total(subject: str, totals: Sequence[Any]) -> Total:
+    received, sent = (sum(getattr(each, side) for each in totals) for side in ("in_bps", "out_bps"))
+    return Total(subject, len(totals), *to_and_from_customers(subject, received, sent))
+
+
+def _subject_tops(subject: str, olt_ids: Sequence[int] | None, now: datetime) -> SubjectTops:
+    tops = traffic_tops(subject, now, olt_ids=olt_ids)
+    return SubjectTops(subject, *name_rates(subject, tops.now, tops.peak))
+
+
+def traffic_csv(page: TrafficPage) -> Iterator[str]:
+    return csv_lines(_CSV_COLUMNS, _csv_rows(page))
+
+
+def _csv_rows(page: TrafficPage) -> Iterator[list[object]]:
+    for tops in page.tops:
+        for when, rows in (("now", tops.now), ("peak", tops.peak)):
+            for row in rows:
+                yield [str(tops.subject), when, *(getattr(row, name) for name in _CSV_COLUMNS[2:])]

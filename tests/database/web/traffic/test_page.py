@@ -1,0 +1,205 @@
+"""The page of the traffic of all OLTs, and the traffic on the pages of an OLT, a port and an ONU."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils.html import strip_tags
+
+from facho.apps.chassis.models import PonPort
+from facho.apps.db.database import database_now
+from facho.apps.discovery.models import Onu
+from facho.apps.hosts.models import Olt
+from facho.config import Config
+from facho.core.rates import Drops
+from facho.core.roles import Role
+from facho.core.traffic import TOTAL_NUMBER
+from facho.web.olts.traffic import read_olt_traffic
+from facho.web.onus.data import read_onu_page
+from facho.web.ports.data import PortQuery, read_port_page
+from facho.web.traffic.data import TrafficQuery, read_traffic_page
+from tests.api_clients import person
+from tests.factories import add_olts, know_brands
+from tests.sample_rows import NOW
+from tests.traffic_rows import MBIT, add_history, add_traffic, every_five_minutes, traffic_of
+
+pytestmark = pytest.mark.django_db
+ENGLISH = {"Accept-Language": "en"}
+FLEET = ("norte", "sur")
+
+
+class Place:
+    """An OLT with one port and two ONUs on it, whose traffic was just collected."""
+
+    def __init__(self, olt: Olt) -> None:
+        self.olt = olt
+        self.now = database_now()
+        self.port = PonPort.objects.create(
+            olt=olt, place="0/1/3", frame=0, slot=1, port=3, technology="gpon", updated_at=NOW
+        )
+        self.onus = [
+            Onu.objects.create(
+                olt=olt,
+                serial=f"{olt.name.upper()}{number}",
+                description="Casa <b>",
+                address=f"0/1/3:{number}",
+                frame=0,
+                slot=1,
+                port=3,
+                onu_id=number,
+                first_seen=NOW,
+                last_seen=NOW,
+            )
+            for number in (1, 2)
+        ]
+        rates = {self.onus[0].pk: (1 * MBIT, 90 * MBIT), self.onus[1].pk: (2 * MBIT, 30 * MBIT)}
+        drops = Drops(over=3, resets=4, gaps=5)
+        add_traffic(
+            traffic_of(olt.pk, "onu", self.now, rates, peak_at=self.now - timedelta(hours=3), drops=drops),
+            traffic_of(olt.pk, "port", self.now, {self.port.pk: (311_040_000, 1_244_160_000)}),
+        )
+
+
+@pytest.fixture(autouse=True)
+def _no_cache() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def places() -> list[Place]:
+    know_brands()
+    olts = add_olts(*FLEET)
+    Olt.objects.filter(pk=olts[1].pk).update(site="Centro")
+    return [Place(olt) for olt in olts]
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    client.force_login(person(Role.VIEWER))
+    return client
+
+
+@pytest.mark.both_databases
+def test_the_onus_and_ports_that_move_the_most_are_named_with_their_olts(places: list[Place]) -> None:
+    page = read_traffic_page(TrafficQuery(), places[0].now)
+    onus, ports, links = page.tops
+    assert [(row.olt, row.name, row.to_customers_bps // MBIT) for row in onus.now] == [
+        ("norte", "NORTE1", 90), ("sur", "SUR1", 90), ("norte", "NORTE2", 30), ("sur", "SUR2", 30)
+    ]  # fmt: skip
+    assert [row.from_customers_bps // MBIT for row in onus.peak] == [2, 2, 4, 4]
+    assert [(row.place, row.to_customers_bps) for row in ports.now] == [("0/1/3", 1_244_160_000)] * 2
+    assert (links.now, links.peak) == ([], [])
+    assert [(each.subject, each.olts, each.to_customers_bps) for each in page.totals] == [
+        ("onu", 2, 240 * MBIT), ("port", 2, 2_488_320_000), ("link", 0, 0)
+    ]  # fmt: skip
+
+
+def test_old_rates_are_not_those_of_now_and_peaks_last_a_day(places: list[Place]) -> None:
+    later = read_traffic_page(TrafficQuery(), places[0].now + timedelta(hours=1)).tops[0]
+    assert (later.now, len(later.peak)) == ([], 4)
+    assert read_traffic_page(TrafficQuery(), places[0].now + timedelta(hours=25)).tops[0].peak == []
+
+
+def test_the_page_is_about_a_site_or_an_olt(viewer: Client, places: list[Place]) -> None:
+    for query in ("site=Centro", f"olt={places[1].olt.pk}"):
+        page = viewer.get(f"/traffic/?{query}", headers=ENGLISH).content.decode()
+        assert "SUR1" in page
+        assert "NORTE1" not in page
+    assert "NORTE1" in viewer.get("/traffic/?olt=x&site=").content.decode()
+
+
+def test_what_an_onu_is_called_is_no_markup(viewer: Client, places: list[Place]) -> None:
+    page = viewer.get("/traffic/", headers=ENGLISH).content.decode()
+    assert "Casa &lt;b&gt;" in page
+    assert "90 Mbit/s" in page
+    assert "180 Mbit/s" in page
+
+
+def test_the_lists_are_exported_as_they_are_filtered(viewer: Client, places: list[Place]) -> None:
+    answer = viewer.get(f"/traffic/?olt={places[0].olt.pk}&export=csv")
+    text = b"".join(answer.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["of"], row["when"], row["place"], row["to_customers_bps"]) for row in rows][:3] == [
+        ("onu", "now", "0/1/3:1", "90000000"), ("onu", "now", "0/1/3:2", "30000000"),
+        ("onu", "peak", "0/1/3:1", "180000000"),
+    ]  # fmt: skip
+    assert {row["of"] for row in rows} == {"onu", "port"}
+
+
+def test_only_people_who_are_logged_in_see_it(client: Client) -> None:
+    assert client.get("/traffic/").status_code == 302
+
+
+def test_it_takes_as_many_queries_for_much_as_for_little(places: list[Place]) -> None:
+    with CaptureQueriesContext(connection) as all_olts:
+        read_traffic_page(TrafficQuery(), places[0].now)
+    with CaptureQueriesContext(connection) as one_olt:
+        read_traffic_page(TrafficQuery(olt=places[0].olt.pk), places[0].now)
+    # The totals, three lists, and the names of ONUs and of ports.
+    assert (len(all_olts), len(one_olt)) == (6, 6)
+
+
+def test_an_olt_shows_its_traffic_over_time_its_highest_and_what_was_dropped(
+    viewer: Client, places: list[Place]
+) -> None:
+    place = places[0]
+    since = place.now - timedelta(hours=5)
+    rates = {at: {TOTAL_NUMBER: (10.0 * MBIT, 800.0 * MBIT)} for at in every_five_minutes(since, place.now)}
+    add_history(place.olt.pk, "port", ("in_bps", "out_bps"), rates, place.now)
+    found = read_olt_traffic(place.olt.pk, 24, place.now)
+    (chart,) = found.totals
+    assert [line.figures[2][1] for line in chart.lines] == ["799 Mbit/s", "9,99 Mbit/s"]
+    assert [row.name for row in found.tops[0].now] == ["NORTE1", "NORTE2"]
+    page = viewer.get(f"/olts/{place.olt.pk}/traffic/?hours=6", headers=ENGLISH).content.decode()
+    assert f"/olts/{place.olt.pk}/traffic/part/?hours=6" in page
+    for shown in ("799 Mbit/s", "NORTE1", "Above the line rate"):
+        assert shown in strip_tags(page), shown
+    part = viewer.get(f"/olts/{place.olt.pk}/traffic/part/?hours=6", headers=ENGLISH)
+    assert "799 Mbit/s" in part.content.decode()
+
+
+def test_the_ports_of_an_olt_show_how_much_of_the_line_is_in_use(viewer: Client, places: list[Place]) -> None:
+    page = strip_tags(viewer.get(f"/olts/{places[0].olt.pk}/ports/", headers=ENGLISH).content.decode())
+    assert "1.24 Gbit/s" in page
+    assert "50 %" in page
+    assert "25 %" in page
+
+
+def test_a_port_shows_its_own_traffic(viewer: Client, places: list[Place]) -> None:
+    place = places[0]
+    rates = {place.now - timedelta(minutes=5): {place.port.pk: (10.0 * MBIT, 800.0 * MBIT)}}
+    add_history(place.olt.pk, "port", ("in_bps", "out_bps"), rates, place.now)
+    found = read_port_page(place.port, PortQuery(), place.now, Config())
+    assert found.use is not None
+    assert (round(found.use.down, 2), round(found.use.up, 2)) == (0.5, 0.25)
+    assert found.traffic is not None
+    url = f"/olts/{place.olt.pk}/ports/{place.port.pk}/"
+    page = strip_tags(viewer.get(url, headers=ENGLISH).content.decode())
+    assert "in use of GPON 2.49 Gbit/s / 1.24 Gbit/s" in page
+
+
+def test_a_port_that_only_its_onus_name_has_no_traffic_of_its_own(
+    viewer: Client, places: list[Place]
+) -> None:
+    PonPort.objects.all().delete()
+    url = f"/olts/{places[0].olt.pk}/ports/at/0/1/3/"
+    assert "No traffic in this period" in viewer.get(url, headers=ENGLISH).content.decode()
+
+
+def test_an_onu_shows_both_directions_in_one_chart(places: list[Place]) -> None:
+    place = places[0]
+    onu = place.onus[0]
+    rates = {
+        at: {onu.pk: (2.0 * MBIT, 80.0 * MBIT)} for at in every_five_minutes(NOW, NOW + timedelta(hours=1))
+    }
+    add_history(place.olt.pk, "onu", ("up_bps", "down_bps"), rates, NOW + timedelta(hours=2))
+    page = read_onu_page(onu, 24, NOW + timedelta(hours=2), Config())
+    assert [line.path.count("M") for line in page.traffic.lines] == [1, 1]
+    assert page.others == []
