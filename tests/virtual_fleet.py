@@ -47,6 +47,19 @@ class VirtualFleet:
     def time(self) -> float:
         return self._loop.time()
 
+    def clock(self) -> float:
+        """Return the time of day of the OLTs, in seconds since 1970."""
+        return _BEGAN + self._loop.time()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass in which nobody asks."""
+        self._in_loop(lambda: self._loop.advance(seconds))
+
+    def moved(self, olt: int, row: int, direction: int, at: float) -> int:
+        """Return what an ONU has moved up to a moment, by the account of the simulator."""
+        # It changes nothing, so that it need not be done in the loop.
+        return self._fleet.olts[olt].model.traffic.onu_moved(row, direction, at)
+
     def report(self) -> ProcessReport:
         return self._in_loop(lambda: ProcessReport(tuple(olt.report() for olt in self._fleet.olts), 0.0, 0))
 

@@ -12,7 +12,10 @@ class EncodedTables:
         self.layout = layout
         self.model = model
         self._built: list[Column | None] = [None] * len(layout.columns)
-        self._always = {n for n, each in enumerate(layout.columns) if each.spec.changes is Changes.ALWAYS}
+        self._always = layout.changing(Changes.ALWAYS)
+        # When each counter was encoded, for those that were asked for.
+        self._counted_at: dict[int, float] = {}
+        self._unsteady = self._always | layout.changing(Changes.GROWING)
         self._epoch = 0.0
         self._template: EncodedTables | None = None
 
@@ -27,15 +30,28 @@ class EncodedTables:
         if self._template is not None and number in self.layout.of_template:
             return self._template.column(number, now)
         column = self._built[number]
-        if column is None or number in self._always:
-            at = now if self.model.motion.still or number in self._always else self._epoch
+        if number in self._unsteady:
+            return self._changing_column(number, now)
+        if column is None:
+            at = now if self.model.motion.still else self._epoch
+            column = self._built[number] = self.layout.columns[number].build(self.model, at)
+        return column
+
+    def _changing_column(self, number: int, now: float) -> Column:
+        at = now if number in self._always else self.model.counted_at(now)
+        column = self._built[number]
+        if column is None or number in self._always or self._counted_at.get(number) != at:
+            self._counted_at[number] = at
             column = self._built[number] = self.layout.columns[number].build(self.model, at)
         return column
 
     def value(self, number: int, row: int, at: float) -> Value:
         """Return a value as it was or will be served at a moment, while nobody changes the state."""
+        spec = self.layout.columns[number].spec
+        if spec.changes is Changes.GROWING:
+            return spec.value(self.model, row, self.model.counted_at(at))
         moment = at if self.model.motion.still else self.model.epoch(at)
-        return self.layout.columns[number].spec.value(self.model, row, moment)
+        return spec.value(self.model, row, moment)
 
     def advance(self, now: float) -> None:
         """Move tables that depend on time to `now`, all at once and at most every few seconds."""

@@ -125,6 +125,7 @@ class Fleet:
         if key not in self._templates:
             model = self._model(own.number, own.shape, kind)
             model.motion, model.dim = own.motion, own.dim
+            model.counting, model.clock_behind_s = own.counting, own.clock_behind_s
             self._templates[key] = EncodedTables(tables.layout, model)
         return self._templates[key]
 

@@ -6,8 +6,11 @@ import enum
 import math
 from array import array
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from typing import Final
+
+from facho.sim.traffic import CounterFault, Counting, OltTraffic, busyness
 
 DAY: Final = 86_400.0
 
@@ -72,12 +75,15 @@ class Motion:
     fading: float = 0.0
     fade_db: float = 10.0
     fade_days: float = 40.0
-    # Temperatures rise and fall by so much within a day.
+    # Temperatures rise and fall by so much within a day, and the load of CPUs rises with the traffic.
     daily_c: float = 0.0
+    daily_cpu: float = 0.0
 
     @property
     def still(self) -> bool:
-        return not (self.drift_db or self.flapping or self.jitter or self.fading or self.daily_c)
+        return not (
+            self.drift_db or self.flapping or self.jitter or self.fading or self.daily_c or self.daily_cpu
+        )
 
 
 _STILL: Final = Motion()
@@ -126,7 +132,12 @@ class OltModel:
         self._passing_noise: tuple[float, array[int]] = (0.0, array("Q"))
         # The ONUs that were chosen at random, with their fraction, by the bits that chose them.
         self._chosen: dict[int, tuple[float, frozenset[int]]] = {}
-        self._states: dict[int, OnuState] = {}
+        # Of ONUs whose state somebody changed, and when they were offline before, since and until.
+        self.changed_states: dict[int, OnuState] = {}
+        self.outages: dict[int, list[tuple[float, float]]] = {}
+        self.counting = Counting()
+        # How far the clock of the OLT is behind.
+        self.clock_behind_s = 0.0
         self.dark_ports: set[int] = set()
         # Additional loss in dB by port, as of a bent fibre.
         self.dim: dict[int, float] = {}
@@ -137,20 +148,34 @@ class OltModel:
         """Return 64 random bits that are always the same for this ONU."""
         return self._noise[row]
 
-    def cpu(self, usual: int) -> int:
-        return round(self.cpu_pct) or usual
+    @cached_property
+    def traffic(self) -> OltTraffic:
+        return OltTraffic(self)
+
+    def cpu(self, usual: int, now: float) -> int:
+        if self.cpu_pct or not self.motion.daily_cpu:
+            return round(self.cpu_pct) or usual
+        return min(100, round(usual + self.motion.daily_cpu * (busyness(now) - 0.5)))
+
+    def clock(self, at: float) -> float:
+        """Return the time that the clock of the OLT showed at a moment."""
+        return at - self.clock_behind_s
 
     def uptime_ticks(self, now: float) -> int:
         return int(max(0.0, now - self.booted_at) * 100) & 0xFFFF_FFFF
 
     def state(self, row: int, now: float) -> OnuState:
-        state = self._states.get(row) or self._initial_state(row)
+        state = self.changed_states.get(row) or self.initial_state(row)
         if self.motion.flapping and state.online and row in self._flapping_rows():
             return self._flapped(row, now)
         return state
 
+    def has_changed(self, row: int) -> bool:
+        """Return whether the state of an ONU is, or may be, another than at first."""
+        return row in self.changed_states or bool(self.motion.flapping and row in self._flapping_rows())
+
     def online(self, row: int, now: float) -> bool:
-        if row in self._states or (self.motion.flapping and row in self._flapping_rows()):
+        if self.has_changed(row):
             return self.state(row, now).online
         return self._noise[row] & 1023 >= 70
 
@@ -159,6 +184,15 @@ class OltModel:
         every = self.motion.refresh_s
         offset = self._phase * every
         return (now - offset) // every * every + offset
+
+    def counted_at(self, now: float) -> float:
+        """Return when the OLT last updated its counters. OLTs of other templates do at other moments."""
+        every = self.counting.counters_s
+        offset = self._phase * every
+        at = (now - offset) // every * every + offset
+        if self.counting.is_faulty(CounterFault.REPEAT, now):
+            return min(at, self.counting.period(now))
+        return at
 
     def _flapping_rows(self) -> frozenset[int]:
         return self._random_rows(self.motion.flapping, 40)
@@ -189,7 +223,7 @@ class OltModel:
         steps = round(self.motion.jitter_db * 100)
         return ((bits >> shift & 0xFFFF) % (2 * steps + 1) - steps) / 100
 
-    def _initial_state(self, row: int) -> OnuState:
+    def initial_state(self, row: int) -> OnuState:
         """Return the first state of an ONU: about seven in a hundred are offline, for usual causes."""
         noise = self._noise[row]
         lot = noise & 1023
@@ -215,12 +249,13 @@ class OltModel:
     def take_offline(self, row: int, cause: Cause, now: float) -> None:
         before = self.state(row, now)
         if before.online:
-            self._states[row] = OnuState(False, cause, before.last_up, now)
+            self.changed_states[row] = OnuState(False, cause, before.last_up, now)
 
     def bring_back(self, row: int, now: float) -> None:
         before = self.state(row, now)
         if not before.online:
-            self._states[row] = OnuState(True, before.cause, now, before.last_down)
+            self.outages.setdefault(row, []).append((before.last_down or 0.0, now))
+            self.changed_states[row] = OnuState(True, before.cause, now, before.last_down)
 
     def distance_m(self, row: int) -> int:
         return 200 + (self._noise[row] >> 10 & 0x3FFF)

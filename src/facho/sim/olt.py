@@ -115,6 +115,8 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._restart_due = scenario.restart_after
         self.model.motion = scenario.motion
         self.model.cpu_pct = scenario.cpu_pct
+        self.model.counting = scenario.counting
+        self.model.clock_behind_s = scenario.clock_behind_s
         self.model.dim = dict.fromkeys(scenario.dim_ports, scenario.dim_db)
         self._moving = not scenario.motion.still
         self._choose_quick_answers()
@@ -159,10 +161,11 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             self._loop.call_soon_threadsafe(serve)
 
     def restart(self, silent_for: float = 0.0) -> None:
-        """Lose all requests under way, stay silent for a while, and count the uptime from zero."""
+        """Lose all requests under way, stay silent for a while, and count everything from zero."""
         now = self._clock()
         self._down_until = now + silent_for
         self.model.booted_at = self._down_until
+        self._tables.forget_state()
         if isinstance(self._security, EngineSecurity):
             self._security.boots += 1
         self._cpu = VirtualCpu(self._scenario)
@@ -336,6 +339,8 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             self._tables.advance(now)
         if scenario.churn_every:
             self._agent.faults.set_requests(requests)
+        if scenario.counter_faults and self._agent.faults is not NO_FAULTS:
+            self._agent.faults.set_time(now)
         room = scenario.max_message - len(opened.header) - _ENVELOPE
         answer = self._agent.answer(opened.version, pdu, room, now)
         if answer is None or answer.status:

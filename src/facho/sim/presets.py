@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from facho.sim.model import DAY
 from facho.sim.scenario import Attack, BadKnob, Scenario
+from facho.sim.traffic import CounterFault
 
 
 class UnknownScenario(ValueError):
@@ -17,6 +19,10 @@ class UnknownScenario(ValueError):
 class Preset:
     what: str
     scenario: Scenario
+
+
+def _counters(fault: CounterFault) -> Scenario:
+    return Scenario(counter_faults=(fault,))
 
 
 WELL_MEANT: Final[Mapping[str, Preset]] = {
@@ -62,6 +68,23 @@ WELL_MEANT: Final[Mapping[str, Preset]] = {
     "fibre-cut": Preset("the fibre of its first PON port is cut", Scenario(fibre_cut_ports=(0,))),
     "power-cut": Preset("the ONUs of its first PON port have no power", Scenario(power_cut_ports=(0,))),
     "dim": Preset("the fibre of its first PON port is bent: 6 dB less light", Scenario(dim_ports=(0,))),
+    "counters-back": Preset(
+        "its counters go back every ten minutes, by half of what they moved", _counters(CounterFault.BACK)
+    ),
+    "counters-jump": Preset(
+        "its counters jump up by 2^42 for ten minutes, and back", _counters(CounterFault.JUMP)
+    ),
+    "counters-repeat": Preset(
+        "its counters stand for ten minutes of every twenty", _counters(CounterFault.REPEAT)
+    ),
+    "counters-gone": Preset(
+        "its counters are not there for ten minutes of every twenty", _counters(CounterFault.GONE)
+    ),
+    "counters-narrow": Preset("its counters have 32 bits", _counters(CounterFault.NARROW)),
+    "counters-widen": Preset(
+        "its counters have 32 bits for ten minutes, then 64, in turns", _counters(CounterFault.WIDEN)
+    ),
+    "old-clock": Preset("its clock is 24 years behind", Scenario(clock_behind_s=24 * 365.25 * DAY)),
     "drifting": Preset("optical power wanders by 3 dB within 10 minutes", Scenario(drift_db=3.0)),
 }
 

@@ -7,7 +7,8 @@ from random import Random
 from typing import Any, Final
 
 from facho.sim.scenario import Scenario
-from facho.sim.tables import PlacedColumn
+from facho.sim.tables import Changes, PlacedColumn
+from facho.sim.traffic import CounterFault
 
 
 class RowFaults:
@@ -23,6 +24,7 @@ class RowFaults:
         self._silent = frozenset(scenario.silent_rows)
         self._chain = _chain(scenario)
         self._lacks = tuple(f"{oid.strip('.')}." for oid in scenario.lacks)
+        self._are_counters_gone = False
         self._generation = 0
         self._hidden: dict[int, frozenset[int]] = {}
 
@@ -44,6 +46,8 @@ class RowFaults:
         return row in self._absent_rows(len(column.index))
 
     def lacks(self, column: PlacedColumn[Any]) -> bool:
+        if self._are_counters_gone and column.spec.changes is Changes.GROWING:
+            return True
         return bool(self._lacks) and f"{column.spec.oid}.".startswith(self._lacks)
 
     def next_row(self, column: PlacedColumn[Any], row: int) -> int:
@@ -55,6 +59,10 @@ class RowFaults:
         while self.hides(column, row):
             row += 1
         return row
+
+    def set_time(self, now: float) -> None:
+        """Let counters come and go."""
+        self._are_counters_gone = self._scenario.counting.is_faulty(CounterFault.GONE, now)
 
     def set_requests(self, requests: int) -> None:
         """Change the absent rows with the number of requests."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from facho.sim.model import Cause, Motion
+from facho.sim.traffic import CounterFault, Counting
 
 
 class Attack(StrEnum):
@@ -44,7 +45,7 @@ _FRACTIONS: Final = (
 _OF_STATE: Final = frozenset(
     {
         "max_message", "cpu_pct", "fibre_cut_ports", "power_cut_ports", "dim_ports", "dim_db",
-        *(each.name for each in fields(Motion)),
+        "clock_behind_s", *(each.name for each in fields(Motion)), *(each.name for each in fields(Counting)),
     }
 )  # fmt: skip
 _MIN_MESSAGE: Final = 484
@@ -96,8 +97,12 @@ class Scenario:
     attacks: tuple[str, ...] = ()
     flood_per_s: float = 0.0
 
-    # The OLT itself.
+    # The OLT itself, its clock and its counters.
     cpu_pct: float = 0.0
+    clock_behind_s: float = 0.0
+    counters_s: float = 5.0
+    counter_faults: tuple[str, ...] = ()
+    counter_fault_s: float = 600.0
     silent: bool = False
     restart_after: int = 0
     restart_silence_s: float = 2.0
@@ -119,6 +124,7 @@ class Scenario:
     fade_db: float = 10.0
     fade_days: float = 40.0
     daily_c: float = 0.0
+    daily_cpu: float = 0.0
 
     def __post_init__(self) -> None:
         for name in _FRACTIONS:
@@ -135,14 +141,24 @@ class Scenario:
         unknown = [name for name in self.attacks if name not in tuple(Attack)]
         if unknown:
             raise BadKnob(f"there is no attack '{unknown[0]}': take {', '.join(Attack)}")
+        unknown = [name for name in self.counter_faults if name not in tuple(CounterFault)]
+        if unknown:
+            raise BadKnob(f"counters have no fault '{unknown[0]}': take {', '.join(CounterFault)}")
         if self.cpu_pct > 100:
             raise BadKnob(f"cpu_pct is a percentage, not {self.cpu_pct}")
-        if not (self.refresh_s and self.drift_period_s and self.flap_period_s and self.fade_days):
-            raise BadKnob("refresh_s, drift_period_s, flap_period_s and fade_days are above 0")
+        periods = (
+            "refresh_s", "drift_period_s", "flap_period_s", "fade_days", "counters_s", "counter_fault_s",
+        )  # fmt: skip
+        if not all(getattr(self, name) for name in periods):
+            raise BadKnob(f"{', '.join(periods[:-1])} and {periods[-1]} are above 0")
 
     @cached_property
     def motion(self) -> Motion:
         return Motion(**{each.name: getattr(self, each.name) for each in fields(Motion)})
+
+    @cached_property
+    def counting(self) -> Counting:
+        return Counting(**{each.name: getattr(self, each.name) for each in fields(Counting)})
 
     @cached_property
     def has_cpu(self) -> bool:
@@ -151,7 +167,7 @@ class Scenario:
     @cached_property
     def has_row_faults(self) -> bool:
         faults = (self.generr_rows, self.silent_rows, self.swap_rows, self.churn_every, self.lacks)
-        return any(faults) or self.repeat_row is not None
+        return any(faults) or self.repeat_row is not None or CounterFault.GONE in self.counter_faults
 
     @cached_property
     def has_network_faults(self) -> bool:
@@ -167,7 +183,7 @@ class Scenario:
     @cached_property
     def is_usual(self) -> bool:
         """Return whether requests are answered at once and well, whatever the state of ports and ONUs."""
-        return _OF_STATE.issuperset(self.changed())
+        return _OF_STATE.issuperset(self.changed()) and not self.has_row_faults
 
     @property
     def cuts(self) -> set[tuple[int, Cause]]:

@@ -31,6 +31,7 @@ class Changes(enum.Enum):
 
     NEVER = "never"
     WITH_STATE = "with the state of the ONUs"
+    GROWING = "as often as the OLT updates its counters, if somebody asks"
     ALWAYS = "with every request"
 
 
@@ -150,6 +151,9 @@ class Layout(Generic[Facts]):
         self._firsts = [column.first for column in self.columns]
         self._by_prefix = {column.prefix: number for number, column in enumerate(self.columns)}
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix}, reverse=True)
+
+    def changing(self, changes: Changes) -> frozenset[int]:
+        return frozenset(number for number, each in enumerate(self.columns) if each.spec.changes is changes)
 
     def add_asked_place(self, binding: bytes) -> bool:
         """Learn the places of a column by the binding of one row, or of none: then a walk begins there.

@@ -14,7 +14,7 @@ from facho.vendors.facts import (
     join_facts,
     parse_facts,
 )
-from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, pop_origin
+from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, parse_rows, pop_origin
 from facho.vendors.parse_index import parse_layout
 from facho.vendors.profile_entries import Entry, Form, Mistakes, list_of, one_of, read_file, unread, whole
 from facho.vendors.schema import (
@@ -85,6 +85,7 @@ _TABLE: Final = Form(
         "oid": Entry.oid,
         "index": Entry.text,
         "technology": Entry.text,
+        "rows": unread,
         "ask": _ASK.read,
         "columns": unread,
         **ORIGIN_KEYS,
@@ -250,6 +251,7 @@ def _parse_table(
         asked.get("batch", 0),
         asked.get("slow", False),
         entry.line,
+        parse_rows(values["rows"], values.get("oid", "")) if "rows" in values else (),
     )
 
 

@@ -71,6 +71,8 @@ class Plain:
     plus: int = 0
     low: int | None = None
     high: int | None = None
+    # Ignore numbers out of its range: other interfaces in IF-MIB.
+    ignore_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ class IndexLayout:
     def one_to_one(self) -> bool:
         """Return whether every index is a place, and no two are the same place."""
         return not any(
-            isinstance(part, Skip | Only | Named) or (isinstance(part, Packed) and part.ignore_others)
+            isinstance(part, Skip | Only | Named) or (isinstance(part, Packed | Plain) and part.ignore_others)
             for part in self.parts
         )
 
@@ -196,6 +198,8 @@ class Rule:
     # Milliwatts of a step of the raw value, where power is linear.
     milliwatts: float = 0.0
     number_in_text: NumberInText | None = None
+    # A number may come as a text of so many octets, the highest first.
+    number_in_octets: bool = False
     text_scale: float = 1.0
     low: float | None = None
     high: float | None = None
@@ -209,10 +213,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition on rows: another column has this raw value, or has not."""
+    """A condition on rows: another column has one of these raw values, or a text of this form; or has not."""
 
     oid: str
-    value: int | str
+    values: tuple[int | str, ...] = ()
+    fits: re.Pattern[str] | None = None
     unless: bool = False
 
 
@@ -225,10 +230,12 @@ class Source:
     rule: Rule | None = None
     # The OID of the column that is 100 % of the value.
     percent_of: str = ""
+    # Of the places in `otherwise`: asked for only while the OLT does not have the column itself.
+    if_missing: bool = False
 
     @property
     def helpers(self) -> Iterator[tuple[str, str]]:
-        """Yield the columns that have to be read with it: the purpose and OID of each."""
+        """Yield the columns that its own rules need: the purpose and OID of each."""
         if self.when is not None:
             yield "when", self.when.oid
         if self.percent_of:
@@ -274,6 +281,13 @@ class Table:
     # It costs the OLT much, so that a slower schedule is proposed.
     slow: bool = False
     line: int = 0
+    # Conditions on its rows, which must all hold; other rows are ignored.
+    rows: tuple[When, ...] = ()
+
+    def helpers(self, source: Source) -> Iterator[tuple[str, str]]:
+        """Yield the columns that have to be read with a source: the purpose and OID of each."""
+        yield from (("rows", when.oid) for when in self.rows)
+        yield from source.helpers
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,4 +371,4 @@ def table_oids(table: Table) -> Iterator[str]:
     for column in table.columns:
         for source in (column.source, *column.otherwise):
             yield source.oid
-            yield from (oid for _, oid in source.helpers)
+            yield from (oid for _, oid in table.helpers(source))

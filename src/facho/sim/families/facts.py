@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 from typing import Final, TypeVar
 
 from facho.sim.model import Cause, OltModel
+from facho.sim.traffic import DOWN, UP, UPLINK_SHARES
 from facho.vendors.facts import Entity
 from facho.vendors.rules import serial
 
@@ -82,17 +83,24 @@ def _admin_state(olt: OltModel, row: int, now: float) -> object:
     return "disabled" if state.cause is Cause.DEACTIVATED and not state.online else "enabled"
 
 
-def _moment(at: float | None) -> datetime | None:
-    return None if at is None else datetime.fromtimestamp(int(at), UTC)
+def _moment(olt: OltModel, at: float | None) -> datetime | None:
+    """Return a time by the clock of the OLT."""
+    return None if at is None else datetime.fromtimestamp(int(olt.clock(at)), UTC)
 
 
 def _last_dying_gasp(olt: OltModel, row: int, now: float) -> object:
     state = olt.state(row, now)
-    return _moment(state.last_down) if state.cause is Cause.DYING_GASP else None
+    return _moment(olt, state.last_down) if state.cause is Cause.DYING_GASP else None
 
 
 def _last_distance(olt: OltModel, row: int, now: float) -> object:
     return None if olt.state(row, now).cause is Cause.NEVER_SEEN else olt.distance_m(row)
+
+
+def _version(olt: OltModel, row: int) -> int:
+    """Return which of the versions of its model an ONU has: most have the last or the one before."""
+    lot = olt.noise(row) >> 45 & 0xFF
+    return 3 - (lot < 100) - (lot < 30) - (lot < 5)
 
 
 def _uptime(olt: OltModel, row: int, now: float) -> object:
@@ -109,9 +117,9 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "type": model_of(_MODELS),
     "model": model_of(_MODELS),
     "vendor_id": lambda olt, row, now: str(onu_serial(olt, row, now))[:4],
-    "hw_version": always("V1.0"),
-    "sw_version": lambda olt, row, _: f"V2.{olt.noise(row) & 3}",
-    "sw_version_standby": always("V1.9"),
+    "hw_version": lambda olt, row, _: f"V1.{olt.noise(row) >> 16 & 1}",
+    "sw_version": lambda olt, row, _: f"V2.{_version(olt, row)}",
+    "sw_version_standby": lambda olt, row, _: f"V2.{max(0, _version(olt, row) - 1)}",
     "line_profile": lambda olt, row, _: f"line-profile_{olt.noise(row) & 3}",
     "srv_profile": lambda olt, row, _: f"srv-profile_{olt.noise(row) & 1}",
     "plan": lambda olt, row, _: f"FTTH {(olt.noise(row) & 3) + 1}00M",
@@ -120,8 +128,8 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "config_state": _while_online(always("ok")),
     "match_state": _while_online(always("ok")),
     "down_cause": _down_cause,
-    "last_up": lambda olt, row, now: _moment(olt.state(row, now).last_up),
-    "last_down": lambda olt, row, now: _moment(olt.state(row, now).last_down),
+    "last_up": lambda olt, row, now: _moment(olt, olt.state(row, now).last_up),
+    "last_down": lambda olt, row, now: _moment(olt, olt.state(row, now).last_down),
     "last_dying_gasp": _last_dying_gasp,
     "uptime_s": _while_online(_uptime),
     "registered_s": _while_online(_uptime),
@@ -137,8 +145,8 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "bias_ma": _while_online(lambda olt, row, _: olt.bias_ma(row)),
     "ip": _while_online(lambda olt, row, _: IPv4Address(0x0A00_0000 | olt.number << 16 | row + 1)),
     "ip_mac": _while_online(onu_mac),
-    "up_octets": lambda olt, row, _: olt.noise(row) >> 8,
-    "down_octets": lambda olt, row, _: olt.noise(row) >> 4,
+    "up_octets": lambda olt, row, now: olt.traffic.onu_octets(row, UP, now),
+    "down_octets": lambda olt, row, now: olt.traffic.onu_octets(row, DOWN, now),
 }
 
 _PORT: Final[Mapping[str, FactOf]] = {
@@ -157,32 +165,59 @@ _PORT: Final[Mapping[str, FactOf]] = {
     "temperature_c": lambda olt, port, now: 34 + (olt.number + port) % 9 + olt.warmth_c(now),
     "voltage_v": lambda olt, port, _: 3.19 + (olt.number + port) % 5 / 100,
     "bias_ma": lambda olt, port, _: 30 + (olt.number + port) % 11,
-    "in_octets": lambda olt, port, _: (olt.number + port) * 1_000_003,
-    "out_octets": lambda olt, port, _: (olt.number + port) * 9_000_011,
+    "in_octets": lambda olt, port, now: olt.traffic.port_octets(port, UP, now),
+    "out_octets": lambda olt, port, now: olt.traffic.port_octets(port, DOWN, now),
     "speed_mbps": always(2488),
 }
 
 _BOARD: Final[Mapping[str, FactOf]] = {
     "name": always("PON16"),
     "state": always("ok"),
-    "cpu_pct": lambda olt, row, _: olt.cpu(8 + (olt.number + row) % 30),
+    "cpu_pct": lambda olt, row, now: olt.cpu(8 + (olt.number + row) % 30, now),
     "memory_pct": lambda olt, row, _: 40 + (olt.number + row) % 20,
-    "temperature_c": lambda olt, row, _: 38 + (olt.number + row) % 12,
+    "temperature_c": lambda olt, row, now: 38 + (olt.number + row) % 12 + olt.warmth_c(now),
     "power_w": lambda olt, row, _: 40 + (olt.number + row) % 12,
-    "sw_version": always("V1.0"),
+    "sw_version": lambda olt, row, _: f"V1.{(olt.number + row) % 3}",
+    "hw_version": lambda olt, row, _: f"H{(olt.number + row) % 2 + 1}",
     "serial": lambda olt, row, _: f"B{olt.number:04d}{row:02d}",
+}
+
+
+def _works(link: int) -> bool:
+    return link < len(UPLINK_SHARES)
+
+
+# The first uplinks carry traffic; the others have no link.
+_UPLINK: Final[Mapping[str, FactOf]] = {
+    "name": lambda _olt, link, _now: f"uplink {link + 1}",
+    "description": lambda _olt, link, _now: "backbone" if _works(link) else "",
+    "state": lambda _olt, link, _now: "up" if _works(link) else "down",
+    "admin_state": always("enabled"),
+    "speed_mbps": always(10_000),
+    "tx_dbm": lambda olt, link, _now: -2.1 - (olt.number + link) % 7 / 10 if _works(link) else None,
+    "rx_dbm": lambda olt, link, _now: -5.4 - (olt.number + link) % 9 / 10 if _works(link) else None,
+    "temperature_c": lambda olt, link, now: 38 + (olt.number + link) % 6 + olt.warmth_c(now),
+    "voltage_v": lambda olt, link, _now: 3.28 + (olt.number + link) % 4 / 100,
+    "bias_ma": lambda olt, link, _now: 34 + (olt.number + link) % 5 if _works(link) else None,
+    "in_octets": lambda olt, link, now: olt.traffic.uplink_octets(link, DOWN, now),
+    "out_octets": lambda olt, link, now: olt.traffic.uplink_octets(link, UP, now),
+    "in_errors": lambda olt, link, now: olt.traffic.uplink_errors(link, now),
+    "out_errors": always(0),
+    "in_discards": lambda olt, link, now: olt.traffic.uplink_discards(link, now),
+    "out_discards": lambda olt, link, now: olt.traffic.uplink_discards(link, now) // 3,
 }
 
 _OLT: Final[Mapping[str, FactOf]] = {
     "name": lambda olt, _row, _now: olt.name,
     "description": always("simulated"),
     "model": always("simulated"),
-    "version": always("V1.0"),
+    "version": lambda olt, _row, _now: f"V1.{olt.number % 3}",
+    "hw_version": lambda olt, _row, _now: f"H{olt.number % 2 + 1}",
     "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
     "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
-    "cpu_pct": lambda olt, _row, _now: olt.cpu(10 + olt.number % 40),
+    "cpu_pct": lambda olt, _row, now: olt.cpu(10 + olt.number % 40, now),
     "memory_pct": lambda olt, _row, _now: 30 + olt.number % 40,
-    "temperature_c": lambda olt, _row, _now: 35 + olt.number % 15,
+    "temperature_c": lambda olt, _row, now: 35 + olt.number % 15 + olt.warmth_c(now),
     "power_w": lambda olt, _row, _now: 200 + olt.number % 100,
 }
 
@@ -195,7 +230,19 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
     },
     Entity.PORT: _PORT,
     Entity.BOARD: _BOARD,
-    Entity.FAN: {"state": always("ok"), "speed_rpm": always(3300), "speed_pct": always(40)},
+    Entity.FAN: {
+        "state": always("ok"),
+        "speed_rpm": lambda olt, row, now: round(3300 + 25 * row + 60 * olt.warmth_c(now)),
+        "speed_pct": lambda olt, _row, now: round(40 + olt.warmth_c(now)),
+    },
+    Entity.PSU: {
+        "name": always("PSU"),
+        "state": always("ok"),
+        "voltage_v": lambda olt, row, _: 53.5 + (olt.number + row) % 5 / 10,
+        "power_w": lambda olt, row, _: 100 + (olt.number + 3 * row) % 40,
+        "temperature_c": lambda olt, row, now: 33 + (olt.number + row) % 6 + olt.warmth_c(now),
+    },
+    Entity.UPLINK: _UPLINK,
     Entity.OLT: _OLT,
     Entity.AUTOFIND: {
         "serial": unknown_serial_of(b"FACH"),
@@ -204,7 +251,7 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
         "vendor_id": always("FACH"),
         "sw_version": always("V2.0"),
         "hw_version": always("V1.0"),
-        "seen_at": lambda olt, _row, _now: _moment(olt.born),
+        "seen_at": lambda olt, _row, _now: _moment(olt, olt.born),
     },
 }
 # The facts of an ONU that do not tell which OLT it belongs to: OLTs of one template have them in common.
@@ -212,13 +259,13 @@ PATTERN_FACTS: Final = frozenset(
     {
         "admin_state", "state", "config_state", "match_state", "down_cause", "last_up", "last_down",
         "last_dying_gasp", "distance_m", "last_distance_m", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
-        "temperature_c", "voltage_v", "bias_ma",
+        "temperature_c", "voltage_v", "bias_ma", "up_octets", "down_octets",
     }
 )  # fmt: skip
 # The facts of an ONU that do not change with its state, so that their columns are encoded only once.
 CONSTANT_FACTS: Final = frozenset(
     {
         "serial", "mac", "name", "description", "type", "model", "vendor_id", "hw_version", "sw_version",
-        "sw_version_standby", "line_profile", "srv_profile", "plan", "up_octets", "down_octets",
+        "sw_version_standby", "line_profile", "srv_profile", "plan",
     }
 )  # fmt: skip

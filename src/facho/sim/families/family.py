@@ -9,12 +9,17 @@ from typing import Final
 from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, PATTERN_FACTS, FactOf, always
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
-from facho.snmp.values import Counter64, Oid, TimeTicks, Value
+from facho.sim.traffic import CounterFault
+from facho.snmp.values import Counter32, Counter64, Oid, TimeTicks, Value
 from facho.vendors.encode import encode_fact
 from facho.vendors.facts import Entity
 from facho.vendors.schema import Column, Profile, ReadMethod, Table
 
 OltColumn = ColumnSpec[OltModel]
+# Its counters have 32 bits; those of ifXTable, and of the tables of vendors, have 64.
+_IF_TABLE: Final = "1.3.6.1.2.1.2.2.1."
+# More than any line moves between two readings.
+_JUMP: Final = 1 << 42
 # The value of a row of a column: (OLT, row, now).
 ValueOf = Callable[[OltModel, int, float], Value]
 
@@ -53,16 +58,38 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
     """Return a column of a profile whose values read back as the facts that `fact_of` gives."""
     fact, rule = column.meaning, column.rule
 
-    def value_of(olt: OltModel, row: int, now: float) -> Value:
-        raw = encode_fact(fact, rule, fact_of(olt, row, now))
-        return Counter64(raw) if fact.unit == "octets" and isinstance(raw, int) else raw
+    def encoded(olt: OltModel, row: int, now: float) -> Value:
+        return encode_fact(fact, rule, fact_of(olt, row, now))
 
+    is_narrow = column.source.oid.startswith(_IF_TABLE)
+    value_of: ValueOf = counter(encoded, is_narrow=is_narrow) if fact.is_counter else encoded
     changes = Changes.NEVER if column.fact in CONSTANT_FACTS else Changes.WITH_STATE
     if table.entity is Entity.OLT and column.fact == "uptime_s":
         changes = Changes.ALWAYS
+    if fact.is_counter:
+        changes = Changes.GROWING
     slow = table.slow or table.read_method is ReadMethod.GET_ONLINE
     of_template = table.entity is Entity.ONU and column.fact in PATTERN_FACTS
     return ColumnSpec(name, column.source.oid, space, value_of, changes, optics=slow, of_template=of_template)
+
+
+def counter(fact_of: FactOf, *, is_narrow: bool) -> ValueOf:
+    """Return the value of a counter, of 32 or 64 bits, with the faults of the scenario."""
+
+    def value_of(olt: OltModel, row: int, now: float) -> Value:
+        count = fact_of(olt, row, now)
+        if not isinstance(count, int):
+            return None
+        counting = olt.counting
+        if not counting.counter_faults:
+            return Counter32(count & 0xFFFF_FFFF) if is_narrow else Counter64(count)
+        if CounterFault.BACK in counting.counter_faults:
+            before = fact_of(olt, row, counting.period(now))
+            count -= before // 2 if isinstance(before, int) else 0
+        count += _JUMP if counting.is_faulty(CounterFault.JUMP, now) else 0
+        return Counter32(count & 0xFFFF_FFFF) if is_narrow or counting.is_narrow(now) else Counter64(count)
+
+    return value_of
 
 
 def profile_columns(

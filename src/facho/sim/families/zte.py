@@ -11,6 +11,7 @@ from typing import Final
 
 from facho.sim.families.facts import FactOf, customer, model_of, serial_of, unknown_serial_of
 from facho.sim.families.family import SCALAR, Family, OltColumn, profile_columns, system_columns
+from facho.sim.families.interfaces import Interface, interface_columns
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import ColumnSpec, IndexSpace
 from facho.snmp.values import Value
@@ -22,6 +23,8 @@ MAX_ONU_ID: Final = 128
 SERVICE_SLOTS: Final = (*range(2, 10), *range(12, 20))
 CONTROL_SLOTS: Final = (10, 11)
 UPLINK_SLOTS: Final = (20, 21)
+UPLINKS: Final = tuple((slot, port) for slot in UPLINK_SLOTS for port in (1, 2))
+FANS: Final = 2
 VENDORS: Final = (b"ZTEG", b"ZTEG", b"ZTEG", b"HWTC", b"FHTT", b"GPON", b"TPLG", b"MONU")
 MODELS: Final = ("F601", "F660", "F670L", "F680")
 
@@ -55,7 +58,11 @@ def spaces(shape: Shape) -> Mapping[str, IndexSpace]:
         "scalar": SCALAR,
         "onu": IndexSpace(onus, of_onus=True),
         "onu_uni": IndexSpace(((port, onu, 1) for port, onu in onus), of_onus=True),
-        "interface": IndexSpace((if_index(*place),) for place in places),
+        "module": IndexSpace((if_index(*place),) for place in places),
+        "interface": IndexSpace(
+            [*((if_index(*each),) for each in places), *((if_index(*up),) for up in UPLINKS)]
+        ),
+        "fan": IndexSpace((1, 1, fan) for fan in range(1, FANS + 1)),
         "card": IndexSpace((1, 1, slot) for slot in card_slots(shape)),
         "unconfigured": IndexSpace((pon[0], number) for number in range(1, shape.autofind + 1)),
     }
@@ -69,8 +76,17 @@ def _check(shape: Shape) -> None:
 
 
 def _interface_name(olt: OltModel, row: int, _now: float) -> Value:
+    place = _interface(olt, row)
+    if place.is_uplink:
+        slot, port = UPLINKS[place.number]
+        return f"xgei_1/{slot}/{port}".encode()
     slot, port = port_place(olt.shape, row)
     return f"gpon_1/{slot}/{port}".encode()
+
+
+def _interface(olt: OltModel, row: int) -> Interface:
+    ports = olt.shape.ports
+    return Interface(False, row) if row < ports else Interface(True, row - ports)
 
 
 def _description(olt: OltModel, row: int, _now: float) -> object:
@@ -90,7 +106,7 @@ _OWN: Final[Mapping[str, FactOf]] = {
     "description": _description,
     "serial": serial_of(VENDORS),
     "card_type": _card_type,
-    "card_cpu": lambda olt, row, _now: olt.cpu(5 + (olt.number + row) % 25),
+    "card_cpu": lambda olt, row, now: olt.cpu(5 + (olt.number + row) % 25, now),
     "card_memory": lambda olt, row, _now: 35 + (olt.number + row) % 20,
     "unconfigured_serial": unknown_serial_of(b"ZTEG"),
 }
@@ -115,6 +131,8 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "last_down_cause": "gpon_state.down_cause",
             "distance": "gpon_distance.distance_m",
             "model": "gpon_versions.model",
+            "vendor_id": "gpon_versions.vendor_id",
+            "sw_version": "gpon_versions.sw_version",
             "olt_rx_power": "gpon_olt_optics.olt_rx_dbm",
         },
     ),
@@ -127,7 +145,25 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "temperature": "gpon_optics.temperature_c",
         },
     ),
-    *_columns("interface", {"if_oper_status": "interfaces.state"}),
+    *_columns("onu_uni", {"ip": "gpon_ip.ip", "uni_state": "gpon_uni.state", "uni_speed": "gpon_uni.speed"}),
+    *interface_columns("interface", _interface),
+    *_columns(
+        "module",
+        {
+            "module_tx_power": "modules.tx_dbm",
+            "module_voltage": "modules.voltage_v",
+            "module_temperature": "modules.temperature_c",
+        },
+    ),
+    *_columns(
+        "fan",
+        {
+            "fan_speed": "fans.speed_rpm",
+            "fan_state": "fans.state",
+            "power_voltage": "power_supplies.voltage_v",
+            "power_state": "power_supplies.state",
+        },
+    ),
     *_columns(
         "card",
         {
@@ -135,6 +171,8 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "card_state": "cards.state",
             "card_cpu": "cards.cpu_pct",
             "card_memory": "cards.memory_pct",
+            "card_temperature": "cards.temperature_c",
+            "card_power": "cards.power_w",
         },
     ),
     *_columns("unconfigured", {"unconfigured_serial": "unconfigured.serial"}),
