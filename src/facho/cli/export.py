@@ -31,6 +31,7 @@ class ListName(StrEnum):
     PORTS = "ports"
     UNPROVISIONED = "unprovisioned"
     OUTAGES = "outages"
+    VERSIONS = "versions"
     PLANS = "plans"
     LOGS = "logs"
     AUDIT = "audit"

@@ -49,6 +49,7 @@ GROUPS: Final = (
             Entry(
                 _("Unprovisioned ONUs"), "person_search", "unprovisioned-onus", "chassis.view_unprovisioned"
             ),
+            Entry(_("Versions"), "deployed_code", "versions", "discovery.view_onu"),
             Entry(_("PON ports"), "settings_input_hdmi", "chassis.ponport"),
             Entry(_("port outages"), "power_off", "discovery.portoutage"),
             Entry(_("ONU events"), "history", "discovery.onuevent"),

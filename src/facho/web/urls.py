@@ -17,6 +17,7 @@ from facho.web.plans import views as plans
 from facho.web.ports import views as ports
 from facho.web.preferences import views as preferences
 from facho.web.search import views as search
+from facho.web.versions import views as versions
 from facho.web.violations import views as violations
 
 register_converter(TabConverter, "olt_tab")
@@ -59,6 +60,7 @@ urlpatterns = [
     path("onus/<int:onu_id>/reading/<int:execution_id>/", onus.reading, name="onu-reading"),
     path("onus/worst/", onus.worst, name="worst-onus"),
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
+    path("versions/", versions.versions, name="versions"),
     path("executions/<int:execution_id>/", executions.execution, name="execution"),
     path("plans/", plans.plans, name="plans"),
     path("plans/rows/", plans.plan_rows, name="plan-rows"),

@@ -112,6 +112,33 @@ class Onu(models.Model):
         return self.serial or self.mac or f"{self.olt_id}/{self.address}"
 
 
+class VersionCount(models.Model):
+    """How many present ONUs of an OLT have a model, a firmware and a hardware; empty is not known.
+
+    Kept with the ONUs: counting a million rows takes longer than a page may.
+    """
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="version_counts", verbose_name=_("OLT"))
+    model = models.CharField(_("model"), max_length=120, default="", blank=True)
+    sw_version = models.CharField(_("software version"), max_length=120, default="", blank=True)
+    hw_version = models.CharField(_("hardware version"), max_length=80, default="", blank=True)
+    onus = models.PositiveIntegerField("ONUs")
+
+    class Meta:
+        db_table = "onu_versions"
+        ordering: ClassVar = ["olt_id", "model", "sw_version", "hw_version"]
+        verbose_name = _("ONUs by version")
+        verbose_name_plural = _("ONUs by version")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["olt", "model", "sw_version", "hw_version"], name="onu_versions_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.olt_id} {self.model} {self.sw_version}"
+
+
 class Collected(models.Model):
     """The time at which rows of a datum last arrived, in a collection that did not break off."""
 

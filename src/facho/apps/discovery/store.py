@@ -44,6 +44,7 @@ from facho.apps.discovery.onu_events import (
 )
 from facho.apps.discovery.onu_identity import is_blank
 from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
+from facho.apps.discovery.versions import COUNTED_COLUMNS, recount_versions
 from facho.apps.history.facts import collected_facts, counters
 from facho.apps.history.models import Subject
 from facho.core.onu_states import ABSENT_AFTER
@@ -230,6 +231,8 @@ class _FindingsWriter:
     def write(self, olt_id: int, now: datetime) -> None:
         events = EventLog(self._roster, self._all, list(self._pending_events()))
         self._roster.write(now)
+        if self._roster.size > self._roster.known or self._roster.differing(*COUNTED_COLUMNS):
+            recount_versions(olt_id)
         self._reset_baselines()
         events.write(olt_id, now)
         self._state_changes = events.state_changes()

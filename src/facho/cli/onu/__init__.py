@@ -37,6 +37,8 @@ _EXAMPLES_LIST: Final = """
 
 `facho onu list --olt olt-7 --fact line_profile=residential`  by a fact without an option of its own
 
+`facho onu list --model EG8145V5 --sw-version V5R019C10S125`  those with this firmware
+
 `facho onu list --duplicates`  those whose serial is at two places of an OLT
 
 `facho onu list --json`  all of them, for a script
@@ -119,6 +121,9 @@ def list_onus(
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Only those whose serial is at two places of an OLT.")
     ] = False,
+    model: Annotated[str, typer.Option(help="Only those of this model, exactly as it is shown.")] = "",
+    sw_version: Annotated[str, typer.Option(help="Only those with this firmware.")] = "",
+    hw_version: Annotated[str, typer.Option(help="Only those with this hardware.")] = "",
     fact: Annotated[
         list[str] | None,
         typer.Option(metavar="CONDITION", help="As line_profile=home or mac_count>=2; again for more."),
@@ -153,6 +158,9 @@ def list_onus(
             cause=cause,
             weak=weak,
             duplicates=duplicates,
+            model=model,
+            sw_version=sw_version,
+            hw_version=hw_version,
             presence="" if absent else Presence.PRESENT,
             silent=silent_olts(maintained),
         )

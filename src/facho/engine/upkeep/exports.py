@@ -15,7 +15,7 @@ from facho.apps.chassis.models import PonPort, Unprovisioned
 from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
 from facho.apps.discovery.extra_facts import UNIS, extra_facts
-from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
+from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence, VersionCount
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     ExecutionPlan,
@@ -215,6 +215,13 @@ EXPORTS: Final = {
             olt="olt__name",
         ),
         at="began_at",
+    ),
+    "versions": Export(
+        VersionCount,
+        columns(
+            ("olt", "site", "brand", "model", "sw_version", "hw_version", "onus"),
+            olt="olt__name", site="olt__site", brand="olt__brand__name",
+        ),
     ),
     "plans": Export(
         ExecutionPlan,

@@ -90,6 +90,40 @@ class FactFilter(TextFilter):  # type: ignore[misc]  # unfold has no types
         return condition.narrow(queryset)
 
 
+class _ExactFilter(TextFilter):  # type: ignore[misc]  # unfold has no types
+    """Rows whose text is exactly this: it is looked up in an index."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:  # noqa: ARG002
+        text = self.value()
+        return queryset.filter(**{self.parameter_name: text}) if text else queryset
+
+
+class ModelFilter(_ExactFilter):
+    title = _("model")
+    parameter_name = "model"
+
+
+class SoftwareFilter(_ExactFilter):
+    title = _("software version")
+    parameter_name = "sw_version"
+
+
+class HardwareFilter(_ExactFilter):
+    """ONUs by their hardware, of one model, firmware or OLT: it has no index of its own."""
+
+    title = _("hardware version")
+    parameter_name = "hw_version"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:
+        if self.value() and {"model", "sw_version", "olt__id__exact"}.isdisjoint(request.GET):
+            messages.error(
+                request,
+                gettext("Choose a model or an OLT too: the list is too long to filter by this alone."),
+            )
+            return queryset.none()
+        return super().queryset(request, queryset)
+
+
 class EventInline(ReadOnlyInline[OnuEvent, Onu]):
     """The latest events; the list of events has the others."""
 
@@ -119,6 +153,9 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         _WEAK_FILTER,
         "presence",
         _DUPLICATE_FILTER,
+        ModelFilter,
+        SoftwareFilter,
+        HardwareFilter,
         FactFilter,
         ("olt", AutocompleteSelectFilter),
     )
@@ -154,6 +191,11 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         (_("Times"), {"fields": (("presence", "raw_index"), ("first_seen", "presence_since"))}),
     )
     actions = (export_csv,)
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Allow the filters by site and brand, with which other pages link here."""
+        linked = lookup in ("olt__site__exact", "olt__brand__id__exact")
+        return linked or super().lookup_allowed(lookup, value, request)
 
     def get_search_results(
         self,

@@ -130,6 +130,7 @@ class OnuFilter(OfOlt):
         help_text="a fact of `facts`, as line_profile=residential or mac_count>=2; give the OLT too",
     )
     ip = CharFilter(method="with_ip")
+    brand = Number(field_name="olt__brand", help_text="brand of the OLT")
     # Last, because it searches the rows that the other filters leave.
     q = CharFilter(
         method="search",
@@ -137,11 +138,11 @@ class OnuFilter(OfOlt):
         help_text=f"start or part of the serial or the MAC, or words of the description: the first {MOST:,}",
     )
 
-    only_with: ClassVar = {"other_fact": ("olt",)}
+    only_with: ClassVar = {"other_fact": ("olt",), "hw_version": ("olt", "model", "sw_version", "serial")}
 
     class Meta:
         model = Onu
-        fields = ("serial", "mac")
+        fields = ("serial", "mac", "model", "sw_version", "hw_version")
 
     def filter_queryset(self, queryset: Any) -> Any:
         given = self.form.cleaned_data
