@@ -96,7 +96,10 @@ def test_versions_are_those_of_a_site_a_brand_or_an_olt() -> None:
     assert [(each.version, each.olts) for each in count_olt_versions(VersionsOf(site="North"))] == [
         ("V800R021", 1)
     ]
-    assert [(each.version, each.olts) for each in count_olt_versions(EVERYWHERE)] == [("", 1), ("V800R021", 1)]
+    assert [(each.version, each.olts) for each in count_olt_versions(EVERYWHERE)] == [
+        ("", 1),
+        ("V800R021", 1),
+    ]
 
 
 def test_versions_are_counted_by_some_of_their_columns() -> None:
