@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu, VersionCount
 from facho.apps.discovery.versions import (
     VersionsOf,
@@ -13,7 +14,7 @@ from facho.apps.discovery.versions import (
     recount_versions,
 )
 from facho.apps.hosts.models import Olt
-from tests.findings import Finding, an_olt, discovered, facts, store
+from tests.findings import an_olt, discovered, facts, store
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -14,6 +14,7 @@ from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.extra_facts import UNIS
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
+from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.roster import index_octets, interface
 from facho.apps.extras import read_extras
 from facho.apps.hosts.health import STATUS_COLUMNS, health_of
@@ -239,7 +240,9 @@ def last_online(onus: Iterable[Onu], collected: datetime | None) -> dict[int, da
     """
     down = [onu.id for onu in onus if onu.presence == Presence.ABSENT or onu.state != OnuStatus.ONLINE]
     events = OnuEvent.objects.filter(onu__in=down, kind=EventKind.OFFLINE).order_by()
-    went: dict[int, datetime] = dict(events.values_list("onu").annotate(last=Max("at")))
+    went: dict[int, datetime] = dict(
+        events.values_list("onu").annotate(last=Max(Coalesce("happened_at", "at")))
+    )
     if collected is not None:
         went |= {onu.id: collected for onu in onus if onu.id not in down}
     return went
@@ -326,7 +329,7 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
 
 def other_facts(onu: Onu) -> dict[str, Any]:
     """Return the facts of an ONU that have no column of their own, by name."""
-    return {fact: value for fact, value in read_extras(onu.extras).items() if fact != UNIS}
+    return {fact: value for fact, value in read_extras(onu.extras).items() if fact not in (UNIS, OLT_DATES)}
 
 
 def unis_of(onu: Onu) -> dict[str, dict[str, Any]]:

@@ -242,6 +242,7 @@ def request_replan(event: EmergencyReplan, now: datetime) -> None:
     publish(event, now)
 
 
+_CLOCK: Final = frozenset({"clock"})
 _HEALTH: Final = (Entity.OLT, Entity.BOARD, Entity.FAN)
 # So many ONUs of one event are named.
 _MAX_NAMED: Final = 5
@@ -262,6 +263,8 @@ def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartResult], no
     whole = [part for part in parts if part.state is PartState.SUCCESS]
     broken = [part for part in parts if part.state is PartState.FAILED]
     olt, boards, fans = (_facts(whole, entity) for entity in _HEALTH)
+    # Its clock alone says nothing of its health.
+    olt = [facts for facts in olt if not _CLOCK.issuperset(facts.columns)]
     partial = [facts for entity in _HEALTH for facts in _facts(broken, entity)]
     if olt or boards or fans or partial:
         with_gaps = [entity for entity in _HEALTH if _have_gaps(whole, entity)]
