@@ -84,7 +84,7 @@ _COLUMNS: Final = (
 _UNPROVISIONED_COLUMNS: Final = (
     "olt", "port", "serial", "mac", "model", "vendor_id", "sw_version", "seen_since"
 )  # fmt: skip
-_EVENT_COLUMNS: Final = ("at", "event", "place", "before", "cause")
+_EVENT_COLUMNS: Final = ("at", "happened_at", "event", "place", "before", "cause")
 # People see these as the state.
 _FOR_SCRIPTS: Final = ("shown_state", "status", "unknown_because", "down_cause", "last_seen")
 _UNKNOWN_BECAUSE: Final = {"disabled": "OLT disabled", "maintenance": "maintenance"}
@@ -216,9 +216,16 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
         facts = _onu_json(found)
         collected = onus_collected_at(found.olt_id)
         events = [
-            {"at": at, "event": kind, "place": place, "before": before or None, "cause": cause or None}
-            for at, kind, place, before, cause in events_of(found).values_list(
-                "at", "kind", "place", "before", "cause"
+            {
+                "at": at,
+                "happened_at": happened_at,
+                "event": kind,
+                "place": place,
+                "before": before or None,
+                "cause": cause or None,
+            }
+            for at, happened_at, kind, place, before, cause in events_of(found).values_list(
+                "at", "happened_at", "kind", "place", "before", "cause"
             )[:_MOST_EVENTS]
         ]
         if as_json:

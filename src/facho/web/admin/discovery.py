@@ -128,7 +128,7 @@ class EventInline(ReadOnlyInline[OnuEvent, Onu]):
     """The latest events; the list of events has the others."""
 
     model = OnuEvent
-    fields = ("at", "kind", "place", "before", "why")
+    fields = ("at", "happened_at", "kind", "place", "before", "why")
     readonly_fields = ("why",)
     why = word_column("cause", _("cause"), DOWN_CAUSES)
 
@@ -188,7 +188,16 @@ class OnuAdmin(OltRowsAdmin[Onu]):
                 )
             },
         ),
-        (_("Times"), {"fields": (("presence", "raw_index"), ("first_seen", "presence_since"))}),
+        (
+            _("Times"),
+            {
+                "fields": (
+                    ("presence", "raw_index"),
+                    ("first_seen", "presence_since"),
+                    ("offline_since", "offline_dated"),
+                )
+            },
+        ),
     )
     actions = (export_csv,)
 
@@ -261,7 +270,7 @@ class OnuAdmin(OltRowsAdmin[Onu]):
 
 @admin.register(OnuEvent)
 class OnuEventAdmin(OltRowsAdmin[OnuEvent]):
-    list_display = ("at", "kind_badge", "olt", "who", "place", "before", "why")
+    list_display = ("at", "happened_at", "kind_badge", "olt", "who", "place", "before", "why")
     list_filter = ("kind", recent_filter("at", _("time")), ("olt", AutocompleteSelectFilter))
     search_fields = ("serial", "place")
     actions = (export_csv,)
