@@ -48,7 +48,7 @@ def test_a_change_is_dated_between_the_two_collections_or_not_at_all(
 def test_a_date_of_a_clock_that_never_changed_is_right_or_none(
     ahead_s: int, ago_s: int, zone: ZoneInfo
 ) -> None:
-    """The clock does not follow daylight saving, and the operator's zone may: then it is an hour off at most."""
+    """An hour off at most, where the operator's zone has daylight saving and the clock does not follow it."""
     now, ahead = START, timedelta(seconds=ahead_s)
     clock = read_clock(None, now + ahead, now - timedelta(seconds=5), now)
     happened = now - timedelta(seconds=ago_s)
@@ -56,8 +56,9 @@ def test_a_date_of_a_clock_that_never_changed_is_right_or_none(
     assert found is None or abs(found - happened) <= timedelta(hours=1, seconds=10)
 
 
-@given(st.datetimes(datetime(1971, 1, 1), datetime(9990, 1, 1), timezones=st.just(UTC)), AHEAD, ZONES)
-def test_no_date_is_in_the_future_or_ends_in_an_error(shown: datetime, ahead_s: int, zone: ZoneInfo) -> None:
+@given(st.integers(0, 250_000_000_000), AHEAD, ZONES)
+def test_no_date_is_in_the_future_or_ends_in_an_error(shown_s: int, ahead_s: int, zone: ZoneInfo) -> None:
+    shown = datetime(1971, 1, 1, tzinfo=UTC) + timedelta(seconds=shown_s)
     clock = read_clock(None, START + timedelta(seconds=ahead_s), START - timedelta(seconds=5), START)
     for found in (past_time(clock, zone, shown, START), change_time(clock, zone, shown, None, START)):
         assert found is None or found <= START
