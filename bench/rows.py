@@ -37,6 +37,7 @@ def insert_rows(rows: Rows) -> None:
     create_nodes(rows.olts * _NODES_OF_AN_OLT, [_ADDRESS] * rows.olts)
     maker = _Maker(rows)
     maker.onus()
+    maker.versions()
     maker.ports()
     maker.executions()
     maker.events()
@@ -76,6 +77,10 @@ class _Maker:
             mac=_mac("i"),
             description="'customer ' || (i * 7919 % 1000000) || ' of ' || i",
             technology="'gpon'",
+            # Twelve models with six firmwares each.
+            model="'HG8' || (145 + i % 12)",
+            sw_version="'V' || (5 + i % 12) || 'R0' || (10 + i / 12 % 6) || 'C00S125'",
+            hw_version="'19' || (i % 3) || 'D.A'",
             state="CASE i % 20 WHEN 0 THEN 'los' WHEN 1 THEN 'dying_gasp' ELSE 'online' END",
             # One in 33 is weak.
             onu_rx_dbm="CASE i % 33 WHEN 0 THEN -28 ELSE -14 END - i % 12",
@@ -85,6 +90,13 @@ class _Maker:
             first_seen=_timestamp(str(self.now - 86400)),
             last_seen=_timestamp(str(self.now - 86400)),
         )
+
+    def versions(self) -> None:
+        from facho.apps.discovery.versions import recount_versions
+        from facho.apps.hosts.models import Olt
+
+        for olt_id in Olt.objects.order_by("id").values_list("id", flat=True):
+            recount_versions(olt_id)
 
     def ports(self) -> None:
         from facho.apps.chassis.models import PonPort
@@ -228,7 +240,7 @@ def _timestamp(epoch: str) -> str:
     return f"strftime('%Y-%m-%d %H:%M:%f', {epoch}, 'unixepoch')"
 
 
-def _insert(model: type[Model], count: int, **expressions: str) -> None:
+def _insert(model: type[Model], count: int, /, **expressions: str) -> None:
     """Insert rows whose columns are SQL expressions of `i`, from 0; other columns get their defaults."""
     from facho.apps.db import sql
 

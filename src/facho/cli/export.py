@@ -33,6 +33,7 @@ class ListName(StrEnum):
     OLT_HEALTH = "olt_health"
     UNPROVISIONED = "unprovisioned"
     OUTAGES = "outages"
+    VERSIONS = "versions"
     PLANS = "plans"
     LOGS = "logs"
     AUDIT = "audit"

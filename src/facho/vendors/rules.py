@@ -429,7 +429,7 @@ def date(raw: object) -> datetime | None:
         moment = datetime(raw[0] << 8 | raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], tzinfo=UTC)
         if len(raw) == 11 and (raw[9] or raw[10]):
             ahead = timedelta(hours=raw[9], minutes=raw[10])
-            moment = moment.replace(tzinfo=timezone(-ahead if raw[8:9] == b"-" else ahead)).astimezone(UTC)
+            moment = moment.replace(tzinfo=timezone(-ahead if raw[8:9] == b"-" else ahead))
     except (ValueError, OverflowError):
         raise BadValue(f"{shown(raw)} is no date") from None
     return _plausible(moment, raw)

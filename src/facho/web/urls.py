@@ -18,6 +18,7 @@ from facho.web.ports import views as ports
 from facho.web.preferences import views as preferences
 from facho.web.search import views as search
 from facho.web.traffic import views as traffic
+from facho.web.versions import views as versions
 from facho.web.violations import views as violations
 
 register_converter(TabConverter, "olt_tab")
@@ -62,6 +63,7 @@ urlpatterns = [
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
     path("traffic/", traffic.traffic, name="traffic"),
     path("traffic/tops/", traffic.traffic_tops, name="traffic-tops"),
+    path("versions/", versions.versions, name="versions"),
     path("executions/<int:execution_id>/", executions.execution, name="execution"),
     path("plans/", plans.plans, name="plans"),
     path("plans/rows/", plans.plan_rows, name="plan-rows"),

@@ -248,7 +248,7 @@ def test_few_statements_are_made(django_assert_max_num_queries: Any) -> None:
         store_findings(olt.pk, [discovered({onu: f"S{onu}" for onu in range(50)})], NOW)
     # Three reads, who leaves and who comes, whose usual power is unknown again, who was missed, who is new
     # and the ids of those, the events.
-    with transaction.atomic(), django_assert_max_num_queries(10):
+    with transaction.atomic(), django_assert_max_num_queries(13):
         store_findings(olt.pk, [discovered({onu: f"S{onu + 10}" for onu in range(50)})], NOW)
 
 

@@ -13,13 +13,15 @@ import pytest
 
 from facho.apps.discovery.fact_filters import BadCondition, FactCondition
 from facho.apps.discovery.findings import Finding
-from facho.apps.discovery.models import Onu
+from facho.apps.discovery.models import ClockState, Onu
+from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import onus_with_ip
 from facho.apps.extras import read_extras
+from facho.apps.hosts.models import Olt
 from facho.engine.upkeep.exports import EXPORTS
 from facho.vendors import Entity, Facts, Key, State
-from tests.findings import an_olt, discovered, facts, store
+from tests.findings import NOW, an_olt, discovered, facts, store
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 FOUND = {
@@ -28,7 +30,7 @@ FOUND = {
     "ip_mac": "aa:bb:cc:00:00:01",
     "mac_count": 3,
     "catv_rx_dbm": -4.5,
-    "last_dying_gasp": datetime(2026, 1, 1, 2, 14, 7, tzinfo=UTC),
+    "last_dying_gasp": datetime(2025, 12, 31, 2, 14, 7, tzinfo=UTC),
 }
 STORED = {
     "vendor_id": "HWTC",
@@ -36,12 +38,21 @@ STORED = {
     "ip_mac": "aa:bb:cc:00:00:01",
     "mac_count": 3,
     "catv_rx_dbm": -4.5,
-    "last_dying_gasp": "2026-01-01T02:14:07+00:00",
+    "last_dying_gasp": "2025-12-31T02:14:07+00:00",
 }
 
 
+def dated_olt() -> Olt:
+    """An OLT whose clock shows UTC."""
+    olt = an_olt()
+    ClockState.objects.create(olt=olt, low_s=0, high_s=0, since=NOW, checked_at=NOW, read_at=NOW)
+    return olt
+
+
 def extras(serial: str) -> dict[str, Any]:
-    return read_extras(Onu.objects.get(serial=serial).extras)
+    """The facts; not the dates as the OLT showed them."""
+    found = read_extras(Onu.objects.get(serial=serial).extras)
+    return {fact: value for fact, value in found.items() if fact != OLT_DATES}
 
 
 def unis(rows: dict[Key, dict[str, Any]]) -> Facts:
@@ -52,14 +63,14 @@ def unis(rows: dict[Key, dict[str, Any]]) -> Facts:
 
 
 def test_facts_without_a_column_keep_their_types() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A", 2: "B"}), Finding(facts([(1, FOUND)]), complete=True))
     assert extras("A") == STORED
     assert extras("B") == {}
 
 
 def test_versions_and_the_address_have_columns() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     values = {"hw_version": "V1.0", "sw_version": "V5R20", "ip": IPv4Address("10.0.0.7")}
     store(olt, discovered({1: "A"}), Finding(facts([(1, values)]), complete=True))
     onu = Onu.objects.get()
@@ -82,7 +93,7 @@ def test_versions_and_the_address_have_columns() -> None:
     ],
 )
 def test_onus_are_found_by_facts_without_a_column(condition: str, found: list[str]) -> None:
-    olt = an_olt()
+    olt = dated_olt()
     other = {"mac_count": 1, "admin_state": State("enabled", "active")}
     store(olt, discovered({1: "A", 2: "B", 3: "C"}), Finding(facts([(1, FOUND), (2, other)])))
     rows = FactCondition.parse(condition).narrow(Onu.objects.all())
@@ -98,39 +109,39 @@ def test_a_condition_that_makes_no_sense_is_refused(condition: str) -> None:
 
 
 def test_the_export_has_a_column_for_each_fact() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     ports = unis({Key(0, 1, 7, 1, 1): {"state": State("up", "1")}})
     store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND)]), unis=ports))
     export = EXPORTS["onus"]
     [row] = csv.DictReader(io.StringIO("".join(export.csv(export.rows(None, None, None)))))
     assert (row["vendor_id"], row["mac_count"], row["line_profile"]) == ("HWTC", "3", "")
-    assert row["last_dying_gasp"] == "2026-01-01T02:14:07+00:00"
+    assert row["last_dying_gasp"] == "2025-12-31T02:14:07+00:00"
     assert json.loads(row["unis"]) == {"1": {"state": "up"}}
 
 
 def test_the_same_facts_write_no_row() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A"}))
     assert store(olt, Finding(facts([(1, FOUND)]))).changed == 1
     assert store(olt, Finding(facts([(1, FOUND)]))).changed == 0
 
 
 def test_one_fact_leaves_the_others_and_an_empty_answer_removes_its_own() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND)])))
     store(olt, Finding(facts([(1, {"ip_mac": None, "mac_count": 4})]), complete=True))
     assert extras("A") == {**{k: v for k, v in STORED.items() if k != "ip_mac"}, "mac_count": 4}
 
 
 def test_an_interrupted_part_removes_nothing() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND)])))
     store(olt, Finding(facts([(1, {"ip_mac": None})]), broken=True))
     assert extras("A") == STORED
 
 
 def test_an_offline_onu_loses_what_only_online_ones_are_asked_for() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A"}), Finding(facts([(1, FOUND | {"state": State("los", "LOS")})])))
     store(olt, Finding(facts([]), of_online=frozenset({"catv_rx_dbm"})))
     assert "catv_rx_dbm" not in extras("A")
@@ -138,7 +149,7 @@ def test_an_offline_onu_loses_what_only_online_ones_are_asked_for() -> None:
 
 
 def test_counters_and_numbers_with_a_history_do_not_rewrite_the_row() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A"}))
     values = {"up_octets": 5, "down_octets": 7, "voltage_v": 3.3, "bias_ma": 12.0}
     assert store(olt, Finding(facts([(1, values)]))).changed == 0
@@ -146,7 +157,7 @@ def test_counters_and_numbers_with_a_history_do_not_rewrite_the_row() -> None:
 
 
 def test_customer_ports_are_kept_with_their_onu() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A", 2: "B"}))
     up, down = State("up", "1"), State("down", "2")
     found = unis(
@@ -162,7 +173,7 @@ def test_customer_ports_are_kept_with_their_onu() -> None:
 
 
 def test_an_interrupted_part_keeps_the_customer_ports_that_it_did_not_reach() -> None:
-    olt = an_olt()
+    olt = dated_olt()
     store(olt, discovered({1: "A"}))
     up = State("up", "1")
     both = unis({Key(0, 1, 7, 1, number): {"state": up} for number in (1, 2)})

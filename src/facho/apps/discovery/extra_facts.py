@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
+from facho.apps.discovery.event_times import EventTimes, date_facts, olt_date
 from facho.apps.discovery.findings import FindingRows, offline_positions
+from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
 from facho.apps.extras import extra_value, facts_without_column, merge_extras, read_extras
 from facho.vendors import Entity, Facts, Key
@@ -35,7 +37,7 @@ def _extras_of(rows: FindingRows) -> list[str]:
     return [fact for fact in extra_facts() if fact in rows.facts.columns]
 
 
-def fill_extras(roster: Roster, collection: Sequence[FindingRows]) -> None:
+def fill_extras(roster: Roster, collection: Sequence[FindingRows], times: EventTimes | None = None) -> None:
     """Merge what was found into the extras of each ONU. An empty answer removes a value unless it is kept."""
     found: dict[int, dict[str, Any]] = {}
     for rows in collection:
@@ -45,14 +47,51 @@ def fill_extras(roster: Roster, collection: Sequence[FindingRows]) -> None:
         _clear_offline(found, roster, rows)
     texts = roster[EXTRAS]
     for position, values in found.items():
+        if times is not None:
+            if _has_these_dates(texts[position], values, times):
+                continue
+            values |= _merge_dates(read_extras(texts[position]), values, position, times)
         text = merge_extras(texts[position], values)
         if text != texts[position]:
             roster.editable(EXTRAS)[position] = text
             texts = roster[EXTRAS]
 
 
+def _has_these_dates(text: str, values: Mapping[str, Any], times: EventTimes) -> bool:
+    """Tell at a glance that an ONU has the dates that it had: nearly all have, in every collection."""
+    if times.has_other_clock or not date_facts().issuperset(values):
+        return False
+    return all(
+        f'"{fact}":"' not in text if shown is None else f'"{fact}":"{olt_date(shown)}"' in text
+        for fact, shown in values.items()
+    )
+
+
+def _merge_dates(
+    before: Mapping[str, Any], values: Mapping[str, Any], position: int, times: EventTimes
+) -> dict[str, Any]:
+    """Return the dates of an ONU on our clock, and as its OLT shows them.
+
+    A date that the OLT still shows stays what it was: its clock may have been set since.
+    """
+    dates = {fact: values[fact] for fact in date_facts().intersection(values)}
+    shown = {**before.get(OLT_DATES, {}), **{fact: at and olt_date(at) for fact, at in dates.items()}}
+    merged: dict[str, Any] = {}
+    for fact, at in dates.items():
+        if at is None:
+            merged[fact] = None
+        elif fact in before and before.get(OLT_DATES, {}).get(fact) == shown[fact]:
+            merged[fact] = before[fact]
+        else:
+            merged[fact] = extra_value(times.date_of(position, fact, at))
+    merged[OLT_DATES] = {fact: at for fact, at in shown.items() if at} or None
+    return merged
+
+
 def _collect_fact(found: dict[int, dict[str, Any]], rows: FindingRows, fact: str) -> None:
-    values = list(map(extra_value, rows.facts.columns[fact]))
+    values: Sequence[Any] = rows.facts.columns[fact]
+    if fact not in date_facts():
+        values = list(map(extra_value, values))
     for keep, positions in rows.split_by_keeping(fact):
         for position, value in zip(positions, values, strict=True):
             if position >= 0 and not (keep and value is None):

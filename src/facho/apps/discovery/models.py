@@ -68,6 +68,9 @@ class Onu(models.Model):
     optical_state = models.CharField(
         _("optical power"), max_length=10, choices=Optics.choices, default="", blank=True
     )
+    # Since when it has been offline, and whether the OLT says so; otherwise that is when it was seen.
+    offline_since = models.DateTimeField(_("offline since"), null=True)
+    offline_dated = models.BooleanField(_("dated by the OLT"), default=False)
     presence = models.CharField(
         _("presence"), max_length=10, choices=Presence.choices, default=Presence.PRESENT
     )
@@ -110,6 +113,56 @@ class Onu(models.Model):
 
     def __str__(self) -> str:
         return self.serial or self.mac or f"{self.olt_id}/{self.address}"
+
+
+class ClockState(models.Model):
+    """How far the clock of an OLT is ahead of UTC: see `facho.core.olt_clock`."""
+
+    olt = models.OneToOneField(Olt, models.CASCADE, related_name="clock", verbose_name=_("OLT"))
+    # In seconds; of a clock that says its time zone, its error.
+    low_s = models.FloatField(_("ahead by at least (s)"))
+    high_s = models.FloatField(_("ahead by at most (s)"))
+    has_zone = models.BooleanField(_("says its time zone"), default=False)
+    since = models.DateTimeField(_("so since"))
+    has_jumped = models.BooleanField(_("was set since we know it"), default=False)
+    checked_at = models.DateTimeField(_("checked at"))
+    read_at = models.DateTimeField(_("read at"), null=True)
+
+    class Meta:
+        db_table = "olt_clocks"
+        ordering: ClassVar = ["olt_id"]
+        verbose_name = _("clock of an OLT")
+        verbose_name_plural = _("clocks of OLTs")
+
+    def __str__(self) -> str:
+        return f"{self.olt_id}"
+
+
+class VersionCount(models.Model):
+    """How many present ONUs of an OLT have a model, a firmware and a hardware; empty is not known.
+
+    Kept with the ONUs: counting a million rows takes longer than a page may.
+    """
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="version_counts", verbose_name=_("OLT"))
+    model = models.CharField(_("model"), max_length=120, default="", blank=True)
+    sw_version = models.CharField(_("software version"), max_length=120, default="", blank=True)
+    hw_version = models.CharField(_("hardware version"), max_length=80, default="", blank=True)
+    onus = models.PositiveIntegerField("ONUs")
+
+    class Meta:
+        db_table = "onu_versions"
+        ordering: ClassVar = ["olt_id", "model", "sw_version", "hw_version"]
+        verbose_name = _("ONUs by version")
+        verbose_name_plural = _("ONUs by version")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["olt", "model", "sw_version", "hw_version"], name="onu_versions_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.olt_id} {self.model} {self.sw_version}"
 
 
 class Collected(models.Model):
@@ -175,7 +228,10 @@ class OnuEvent(models.Model):
     # NULL for an unprovisioned ONU.
     onu = models.ForeignKey(Onu, models.SET_NULL, related_name="events", null=True, verbose_name="ONU")
     kind = models.CharField(_("event"), max_length=20, choices=EventKind.choices)
+    # When it was seen.
     at = models.DateTimeField(_("at"))
+    # When it happened, as the OLT dates it, on our clock.
+    happened_at = models.DateTimeField(_("happened at"), null=True, blank=True)
     serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
     place = models.CharField(_("place"), max_length=200, default="", blank=True)
     # Where an ONU that moved was before.

@@ -9,11 +9,20 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id, insert_rows, update_rows
+from facho.apps.discovery.event_times import EventTimes
 from facho.apps.discovery.findings import ONLINE, FindingRows
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_identity import shared
 from facho.apps.discovery.roster import Roster, interface
-from facho.core.onu_states import OnlineChange, is_known, offline_cause, online_change
+from facho.core.onu_states import (
+    DOWN_STATES,
+    OnlineChange,
+    OnuStatus,
+    is_known,
+    offline_cause,
+    online_change,
+    onu_status,
+)
 from facho.core.optics import Limits, OpticalChange, judge_power, optical_change
 from facho.vendors import Key, State
 
@@ -88,7 +97,7 @@ def _power(roster: Roster, usual_of: str, position: int) -> float | None:
 _PLACE: Final = ("frame", "slot", "port", "onu_id", "extra", "raw_index")
 _READ: Final = (*_PLACE, "serial", "mac", "state_before")
 _STATE_KINDS: Final = (EventKind.ONLINE, EventKind.OFFLINE, EventKind.ABSENT)
-_COLUMNS: Final = ("olt_id", "onu_id", "kind", "at", "serial", "place", "before", "cause")
+_COLUMNS: Final = ("olt_id", "onu_id", "kind", "at", "serial", "place", "before", "cause", "happened_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,8 @@ class StateChange:
     cause: str = ""
     # It worked until now: one that was only starting did not.
     was_online: bool = False
+    # As the OLT dates it.
+    happened_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +145,7 @@ class PendingEvent:
     cause: str = ""
     # Of one that went offline.
     was_online: bool = False
+    happened_at: datetime | None = None
 
 
 def new_duplicates(roster: Roster, duplicates: Sequence[int]) -> list[int]:
@@ -159,14 +171,21 @@ class EventLog:
     """
 
     def __init__(
-        self, roster: Roster, collection: Sequence[FindingRows], pending: Sequence[PendingEvent]
+        self,
+        roster: Roster,
+        collection: Sequence[FindingRows],
+        pending: Sequence[PendingEvent],
+        times: EventTimes | None = None,
     ) -> None:
         self._roster = roster
+        self._times = times
         self._collection = collection
         states = roster.differing("state")
         concerned = {each.position for each in pending if each.position < roster.known} | states
         self._stored = self._read_stored(sorted(concerned))
         self._events = [*pending, *self._state_events(sorted(states))]
+        new = range(roster.known, roster.size) if "state" in roster else ()
+        self._other_states = [*sorted(states), *new]
         # The last known state of those whose state is not known any more.
         self._states_before = [
             (position, state)
@@ -187,9 +206,15 @@ class EventLog:
             if change is OnlineChange.OFFLINE:
                 cause = offline_cause(causes.get(position, ""), self._roster["state"][position])
                 was_online = self._last_known_state(position) == ONLINE
-                yield PendingEvent(EventKind.OFFLINE, position, cause, was_online)
+                yield PendingEvent(
+                    EventKind.OFFLINE, position, cause, was_online, self._time_of(position, change)
+                )
             elif change is not None:
-                yield PendingEvent(EventKind.ONLINE, position)
+                happened_at = self._time_of(position, change)
+                yield PendingEvent(EventKind.ONLINE, position, happened_at=happened_at)
+
+    def _time_of(self, position: int, change: OnlineChange) -> datetime | None:
+        return None if self._times is None else self._times.change_time(position, change)
 
     def _online_change(self, position: int) -> OnlineChange | None:
         return online_change(self._last_known_state(position), self._roster["state"][position])
@@ -217,10 +242,34 @@ class EventLog:
         before = [(ids[position], state) for position, state in self._states_before]
         update_rows(Onu, ("state_before",), before, is_adapted=True)
         rows = [
-            (olt_id, ids[each.position], each.kind.value, at, *self._names_and_places(each), each.cause)
+            (
+                *(olt_id, ids[each.position], each.kind.value, at),
+                *(*self._names_and_places(each), each.cause, sql.db_time(each.happened_at)),
+            )
             for each in self._events
         ]
         insert_rows(OnuEvent, _COLUMNS, rows, is_adapted=True)
+        since = [(ids[position], *each) for position, each in self._offline_since(now).items()]
+        update_rows(Onu, ("offline_since", "offline_dated"), since)
+
+    def _offline_since(self, now: datetime) -> dict[int, tuple[datetime | None, bool]]:
+        """Return since when ONUs whose state changed are offline, and whether the OLT says so."""
+        found: dict[int, tuple[datetime | None, bool]] = {}
+        for position in self._other_states:
+            status = onu_status(self._roster["state"][position])
+            if status is OnuStatus.OFFLINE and not self._was_down(position):
+                at = None if self._times is None else self._times.offline_since(position)
+                if at is not None or position < self._roster.known:
+                    found[position] = at, at is not None
+            elif status in (OnuStatus.ONLINE, OnuStatus.STARTING) and position < self._roster.known:
+                found[position] = None, False
+        for each in self._events:
+            if each.kind is EventKind.OFFLINE:
+                found[each.position] = each.happened_at or now, each.happened_at is not None
+        return found
+
+    def _was_down(self, position: int) -> bool:
+        return position < self._roster.known and self._last_known_state(position) in DOWN_STATES
 
     def state_changes(self) -> list[StateChange]:
         """Return who went offline, came online or became absent, once new ONUs have their ids."""
@@ -231,6 +280,7 @@ class EventLog:
                 port_of(self._place_and_identity(each.position)),
                 each.cause,
                 each.was_online,
+                each.happened_at,
             )
             for each in self._events
             if each.kind in _STATE_KINDS

@@ -159,6 +159,9 @@ def filter_onus(
     weak: bool = False,
     presence: str = "",
     duplicates: bool = False,
+    model: str = "",
+    sw_version: str = "",
+    hw_version: str = "",
     silent: Collection[int] = (),
 ) -> QuerySet[Onu]:
     """Return ONUs ordered by OLT and place. All words of `search` must be in serial, MAC or description,
@@ -166,7 +169,14 @@ def filter_onus(
 
     Without a trigram index this reads every ONU of the OLT.
     """
-    given = {"olt": olt, "state": state, "presence": presence}
+    given = {
+        "olt": olt,
+        "state": state,
+        "presence": presence,
+        "model": model,
+        "sw_version": sw_version,
+        "hw_version": hw_version,
+    }
     onus = Onu.objects.filter(**{field: value for field, value in given.items() if value})
     if status:
         onus = onus_in_state(onus, silent, status)

@@ -14,6 +14,7 @@ from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.extra_facts import UNIS
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
+from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.roster import index_octets, interface
 from facho.apps.extras import read_extras
 from facho.apps.hosts.health import STATUS_COLUMNS, health_of
@@ -77,6 +78,9 @@ class OnuRow:
     weak: bool
     # The status of the OLT that makes the state unknown; None while it is known.
     unknown_because: str | None
+    # Since when it is offline, if it is; and whether the OLT dates it, or that is when it was seen.
+    offline_since: datetime | None
+    offline_dated: bool
     # Facts without a column of their own, by name.
     facts: Mapping[str, Any]
     # The facts of each customer port, by its number.
@@ -239,7 +243,9 @@ def last_online(onus: Iterable[Onu], collected: datetime | None) -> dict[int, da
     """
     down = [onu.id for onu in onus if onu.presence == Presence.ABSENT or onu.state != OnuStatus.ONLINE]
     events = OnuEvent.objects.filter(onu__in=down, kind=EventKind.OFFLINE).order_by()
-    went: dict[int, datetime] = dict(events.values_list("onu").annotate(last=Max("at")))
+    went: dict[int, datetime] = dict(
+        events.values_list("onu").annotate(last=Max(Coalesce("happened_at", "at")))
+    )
     if collected is not None:
         went |= {onu.id: collected for onu in onus if onu.id not in down}
     return went
@@ -319,14 +325,46 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         cause=down_cause(shown.state, onu.down_cause) or None,
         weak=is_weak(onu),
         unknown_because=None if shown.because is None else shown.because.value,
+        offline_since=offline_since(onu).at,
+        offline_dated=offline_since(onu).is_dated,
         facts=other_facts(onu),
         unis=unis_of(onu),
     )
 
 
+class OfflineSince(NamedTuple):
+    """Since when an ONU is offline; None if it is not, or nobody knows."""
+
+    at: datetime | None = None
+    # By the OLT; otherwise that is when it was seen.
+    is_dated: bool = False
+    # The date of the OLT that could not be used, as it shows it.
+    refused: str = ""
+
+
+def offline_since(onu: Onu) -> OfflineSince:
+    """Return since when an ONU is offline, as it was collected last."""
+    return offline_since_of(onu.state, onu.offline_since, onu.offline_dated, onu.extras)
+
+
+def offline_since_of(state: str, at: datetime | None, is_dated: bool, extras: str) -> OfflineSince:
+    if state not in DOWN_STATES:
+        return OfflineSince()
+    if at is not None and is_dated:
+        return OfflineSince(at, True)
+    facts = read_extras(extras)
+    shown, dated = facts.get(OLT_DATES, {}).get(_LAST_DOWN, ""), facts.get(_LAST_DOWN)
+    if at is None and dated is not None:
+        return OfflineSince(datetime.fromisoformat(dated), True)
+    return OfflineSince(at, False, "" if dated else shown)
+
+
+_LAST_DOWN: Final = "last_down"
+
+
 def other_facts(onu: Onu) -> dict[str, Any]:
     """Return the facts of an ONU that have no column of their own, by name."""
-    return {fact: value for fact, value in read_extras(onu.extras).items() if fact != UNIS}
+    return {fact: value for fact, value in read_extras(onu.extras).items() if fact not in (UNIS, OLT_DATES)}
 
 
 def unis_of(onu: Onu) -> dict[str, dict[str, Any]]:

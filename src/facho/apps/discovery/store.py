@@ -17,6 +17,7 @@ from django.db import connection
 
 from facho.apps.db import sql
 from facho.apps.db.sql import update_rows
+from facho.apps.discovery.event_times import EventTimes, has_times
 from facho.apps.discovery.extra_facts import fill_extras, has_extras
 from facho.apps.discovery.findings import (
     PRESENT,
@@ -30,6 +31,7 @@ from facho.apps.discovery.findings import (
     fill_values,
 )
 from facho.apps.discovery.models import EventKind, Onu, UnreadableRows
+from facho.apps.discovery.olt_clocks import ClockReading
 from facho.apps.discovery.onu_events import (
     NEEDED,
     EventLog,
@@ -44,9 +46,10 @@ from facho.apps.discovery.onu_events import (
 )
 from facho.apps.discovery.onu_identity import is_blank
 from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
+from facho.apps.discovery.versions import COUNTED_COLUMNS, recount_versions
 from facho.apps.history.facts import collected_facts, counters
 from facho.apps.history.models import Subject
-from facho.core.onu_states import ABSENT_AFTER
+from facho.core.onu_states import ABSENT_AFTER, OnlineChange, online_change
 from facho.core.optics import Limits
 from facho.vendors import UnreadableRows as FoundRows
 
@@ -153,10 +156,11 @@ def store_findings(
     *,
     absent_after: int = ABSENT_AFTER,
     limits: Limits = _LIMITS,
+    reading: ClockReading | None = None,
 ) -> StoredOnus:
     """Store all findings of one collection, in the transaction of the caller, the OLT's only writer."""
     assert connection.in_atomic_block, "ONU rows and what else the collection leaves are stored together"
-    writer = _FindingsWriter(olt_id, findings)
+    writer = _FindingsWriter(olt_id, findings, reading or ClockReading(now), now)
     writer.match(absent_after)
     writer.fill()
     writer.judge(limits)
@@ -191,13 +195,18 @@ def _collected_statement() -> str:
 
 
 class _FindingsWriter:
-    def __init__(self, olt_id: int, findings: Sequence[Finding]) -> None:
+    def __init__(
+        self, olt_id: int, findings: Sequence[Finding], reading: ClockReading, now: datetime
+    ) -> None:
         self._all = [FindingRows(each) for each in findings]
         discoveries = [rows for rows in self._all if rows.finding.complete_discovery]
         self._others = [rows for rows in self._all if not rows.finding.complete_discovery]
         self._roster = Roster(olt_id, _needed_columns(self._all, has_discovery=bool(discoveries)))
         self._discoveries = DiscoveryMatcher(self._roster, discoveries)
         self._tables = TableMatcher(self._roster, self._others, may_name=bool(discoveries))
+        self._times: EventTimes | None = None
+        if reading.shown is not None or has_times(self._all):
+            self._times = EventTimes(olt_id, self._all, reading, now)
         self._duplicates: list[int] = []
         self._moved: list[int] = []
         self._crossings: list[LimitCrossing] = []
@@ -217,8 +226,10 @@ class _FindingsWriter:
         for stored in VALUES:
             if stored.name in self._roster:
                 fill_values(self._roster, self._all, stored)
+        if self._times is not None:
+            self._times.learn(self._roster, self._online_changes())
         if EXTRAS in self._roster:
-            fill_extras(self._roster, self._all)
+            fill_extras(self._roster, self._all, self._times)
         for rows in self._others:
             if rows.finding.of_online:
                 clear_offline(self._roster, rows.finding)
@@ -227,15 +238,26 @@ class _FindingsWriter:
         self._duplicates = self._discoveries.duplicates()
         self._moved = self._roster.moved()
 
+    def _online_changes(self) -> dict[int, OnlineChange]:
+        if "state" not in self._roster:
+            return {}
+        before, now = self._roster.before("state"), self._roster["state"]
+        changes = {each: online_change(before[each], now[each]) for each in self._roster.differing("state")}
+        return {position: change for position, change in changes.items() if change is not None}
+
     def judge(self, limits: Limits) -> None:
         if has_power(self._all):
             self._crossings = judge_optics(self._roster, limits, set(self._moved))
 
     def write(self, olt_id: int, now: datetime) -> None:
-        events = EventLog(self._roster, self._all, list(self._pending_events()))
+        events = EventLog(self._roster, self._all, list(self._pending_events()), self._times)
         self._roster.write(now)
+        if self._roster.size > self._roster.known or self._roster.differing(*COUNTED_COLUMNS):
+            recount_versions(olt_id)
         self._reset_baselines()
         events.write(olt_id, now)
+        if self._times is not None:
+            self._times.write()
         self._state_changes = events.state_changes()
         self._optical_changes = [events.optical_change(each) for each in self._crossings]
 

@@ -28,12 +28,13 @@ _FACTS_TOLD: Final = ("state", "description", "name")
 PLACE_FACTS: Final = ("frame", "slot", "port", "onu_id")
 USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "description": ("description", "name"),
-    "state": ("state", "down_cause", "distance_m"),
+    "state": ("state", "down_cause", "distance_m", "last_up", "last_down", "olt.clock"),
     "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
     "model": ("model", "type"),
     "details": (
         "vendor_id", "hw_version", "sw_version", "sw_version_standby", "line_profile", "srv_profile", "plan",
         "admin_state", "config_state", "match_state", "ip", "ip_mac", "mac_count", "serial_actual",
+        "last_dying_gasp", "uni.state", "uni.admin_state", "uni.speed",
     ),
     "traffic": ("up_octets", "down_octets", "port.in_octets", "port.out_octets"),
     "health": (
@@ -62,6 +63,10 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 # Of these an OLT is asked so often that only columns that it can deliver quickly are.
 WALKED_OFTEN: Final = frozenset({"traffic", "uplinks"})
+# When the state changed. They are asked for with it only if they are columns of its table: OLTs read those
+# together. The clock of the OLT is only asked for to read them.
+_DATES_OF_STATE: Final = ("last_up", "last_down")
+_CLOCK: Final = "olt.clock"
 # The sets that a job may name; the others have the name of a fact, which stands for that fact alone.
 USUAL_SETS: Final = frozenset(USUAL_FACTS) - frozenset(FACTS[Entity.ONU])
 
@@ -197,7 +202,21 @@ def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
     for job, facts in USUAL_FACTS.items():
         known = cheap if job in WALKED_OFTEN else has
         offered[job] = tuple(fact for fact in facts if fact in known)
+    offered["state"] = _with_cheap_dates(offered["state"], profile)
     return {job: facts for job, facts in offered.items() if facts}
+
+
+def _with_cheap_dates(facts: Sequence[str], profile: Profile) -> tuple[str, ...]:
+    cheap = {
+        column.fact
+        for table in _discoverable(profile)
+        if _has(table, ["state"]) and not table.slow
+        for column in table.columns
+    }
+    left_out = {fact for fact in _DATES_OF_STATE if fact not in cheap}
+    if left_out.issuperset(_DATES_OF_STATE):
+        left_out.add(_CLOCK)
+    return tuple(fact for fact in facts if fact not in left_out)
 
 
 def spelled_out(facts: Iterable[str], profile: Profile) -> tuple[str, ...]:

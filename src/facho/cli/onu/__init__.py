@@ -37,6 +37,8 @@ _EXAMPLES_LIST: Final = """
 
 `facho onu list --olt olt-7 --fact line_profile=residential`  by a fact without an option of its own
 
+`facho onu list --model EG8145V5 --sw-version V5R019C10S125`  those with this firmware
+
 `facho onu list --duplicates`  those whose serial is at two places of an OLT
 
 `facho onu list --json`  all of them, for a script
@@ -82,7 +84,7 @@ _COLUMNS: Final = (
 _UNPROVISIONED_COLUMNS: Final = (
     "olt", "port", "serial", "mac", "model", "vendor_id", "sw_version", "seen_since"
 )  # fmt: skip
-_EVENT_COLUMNS: Final = ("at", "event", "place", "before", "cause")
+_EVENT_COLUMNS: Final = ("at", "happened_at", "event", "place", "before", "cause")
 # People see these as the state.
 _FOR_SCRIPTS: Final = ("shown_state", "status", "unknown_because", "down_cause", "last_seen")
 _UNKNOWN_BECAUSE: Final = {"disabled": "OLT disabled", "maintenance": "maintenance"}
@@ -119,6 +121,9 @@ def list_onus(
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Only those whose serial is at two places of an OLT.")
     ] = False,
+    model: Annotated[str, typer.Option(help="Only those of this model, exactly as it is shown.")] = "",
+    sw_version: Annotated[str, typer.Option(help="Only those with this firmware.")] = "",
+    hw_version: Annotated[str, typer.Option(help="Only those with this hardware.")] = "",
     fact: Annotated[
         list[str] | None,
         typer.Option(metavar="CONDITION", help="As line_profile=home or mac_count>=2; again for more."),
@@ -153,6 +158,9 @@ def list_onus(
             cause=cause,
             weak=weak,
             duplicates=duplicates,
+            model=model,
+            sw_version=sw_version,
+            hw_version=hw_version,
             presence="" if absent else Presence.PRESENT,
             silent=silent_olts(maintained),
         )
@@ -208,9 +216,16 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
         facts = _onu_json(found)
         collected = onus_collected_at(found.olt_id)
         events = [
-            {"at": at, "event": kind, "place": place, "before": before or None, "cause": cause or None}
-            for at, kind, place, before, cause in events_of(found).values_list(
-                "at", "kind", "place", "before", "cause"
+            {
+                "at": at,
+                "happened_at": happened_at,
+                "event": kind,
+                "place": place,
+                "before": before or None,
+                "cause": cause or None,
+            }
+            for at, happened_at, kind, place, before, cause in events_of(found).values_list(
+                "at", "happened_at", "kind", "place", "before", "cause"
             )[:_MOST_EVENTS]
         ]
         if as_json:

@@ -244,6 +244,7 @@ def request_replan(event: EmergencyReplan, now: datetime) -> None:
 
 
 _PARTS: Final = ENTITIES[Subject.PART]
+_CLOCK: Final = frozenset({"clock"})
 # So many ONUs of one event are named.
 _MAX_NAMED: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
@@ -277,6 +278,8 @@ def _store_subjects(
     olt_id: int, whole: Sequence[PartResult], broken: Sequence[PartResult], now: datetime
 ) -> Iterator[tuple[Subject, FrameValues]]:
     health, partial = _facts(whole, *_PARTS), _facts(broken, *_PARTS)
+    # Its clock alone says nothing of its health.
+    health = [facts for facts in health if not _CLOCK.issuperset(facts.columns)]
     if health or partial:
         with_gaps = [entity for entity in _PARTS if _have_gaps(whole, entity)]
         yield Subject.PART, store_health(olt_id, health, now, partial=partial, with_gaps=with_gaps)

@@ -19,6 +19,7 @@ from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id, update_rows
 from facho.apps.discovery.findings import ONLINE, Finding
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Optics, PortOutage, Presence
+from facho.apps.discovery.olt_clocks import ClockReading
 from facho.apps.discovery.onu_events import POWERS, PowerChange, StateChange, StateChanges, port_of
 from facho.apps.discovery.roster import VALUES
 from facho.apps.discovery.store import StoredOnus, store_findings, store_unreadable
@@ -50,18 +51,38 @@ from facho.vendors.schema import ReadMethod
 
 
 def store_onus(
-    planned: Planned, collection: Collection, now: datetime, config: Config
+    planned: Planned, collection: Collection, now: datetime, config: Config, *, begin: datetime | None = None
 ) -> tuple[StoredOnus, Collection]:
-    """Return what became of the ONUs, and the collection: failed, if another ONU was at the place to read."""
+    """Return what became of the ONUs, and the collection: failed, if another ONU was at the place to read.
+
+    `begin` is when the OLT was first asked.
+    """
     findings = list(findings_of(collection.parts, planned.work.profile))
     if planned.reading is not None:
         findings = [limit_finding(each) for each in findings]
     limits = Limits(weak_dbm=config.optical_weak, fall_db=config.optical_fall)
+    reading = ClockReading(begin or now, _read_clock(collection) if begin else None, config.time_zone)
     stored = store_findings(
-        planned.work.olt_id, findings, now, absent_after=config.absent_after, limits=limits
+        planned.work.olt_id,
+        findings,
+        now,
+        absent_after=config.absent_after,
+        limits=limits,
+        reading=reading,
     )
     is_another = planned.reading is not None and stored.other
     return stored, fail_as_other_onu(collection) if is_another else collection
+
+
+def _read_clock(collection: Collection) -> datetime | None:
+    """Return what the clock of the OLT showed, if it was asked."""
+    clocks = (
+        value
+        for part in collection.parts
+        if part.decoded is not None
+        for value in part.decoded[Entity.OLT].columns.get("clock", ())
+    )
+    return next((each for each in clocks if isinstance(each, datetime)), None)
 
 
 def write_onu_history(recording: Recording) -> None:
@@ -330,11 +351,14 @@ class _OltOutages:
         self._olt_id = olt_id
         self._now = now
         self._mass = OutageSize(config.outage_onus, config.outage_share)
+        # When the first ONU of each port went offline, as the OLT dates it.
+        self._began: dict[str, datetime] = {}
         rows = PortOutage.objects.filter(olt=olt_id, ended_at__isnull=True)
         self._open = {outage.place: outage for outage in rows}
 
     def update(self, changes: Sequence[StateChange], unsure_since: datetime | None) -> None:
         offline = _offline_by_port(changes)
+        self._began = _first_by_port(changes)
         concerned = {str(each.onu_id) for each in changes}
         if unsure_since is not None:
             for port, causes in self._offline_since(unsure_since).items():
@@ -384,7 +408,7 @@ class _OltOutages:
         outage = PortOutage(
             olt_id=self._olt_id,
             place=port,
-            began_at=self._now,
+            began_at=min(self._began.get(port, self._now), self._now),
             cause=cause_of(causes.values()).value,
             onus_affected=len(causes),
             onus_known=total,
@@ -449,6 +473,14 @@ def _present_onus(onu_ids: Iterable[int]) -> dict[int, _OnuStatus]:
 
 def _count_online(onus: Mapping[int, _OnuStatus]) -> int:
     return sum(onu.is_online for onu in onus.values())
+
+
+def _first_by_port(changes: Sequence[StateChange]) -> dict[str, datetime]:
+    first: dict[str, datetime] = {}
+    for each in changes:
+        if each.kind is EventKind.OFFLINE and each.was_online and each.happened_at is not None:
+            first[each.port] = min(each.happened_at, first.get(each.port, each.happened_at))
+    return first
 
 
 def _offline_by_port(changes: Sequence[StateChange]) -> dict[str, Causes]:

@@ -140,7 +140,7 @@ def _record_all(results: Sequence[Result], now: datetime | None, config: Config)
 
 def _store(result: Result, before: ExecutionBefore, writes: SharedWrites, config: Config) -> State:
     started, planned, now = result.started, result.planned, before.now
-    stored, collection = store_onus(planned, result.collection, now, config)
+    stored, collection = store_onus(planned, result.collection, now, config, begin=started.started_at)
     summary = summarise(planned, collection)
     node = None
     if summary.has_failed:

@@ -16,7 +16,8 @@ from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
 from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
 from facho.apps.discovery.extra_facts import UNIS, extra_facts
-from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
+from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence, VersionCount
+from facho.apps.discovery.selectors import offline_since_of
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     ExecutionPlan,
@@ -84,14 +85,22 @@ def _onu_judge() -> Callable[..., tuple[Any, ...]]:
     facts = extra_facts()
 
     def judge(
-        olt_id: int, state: str, reported: str, presence: str, optical: str, extras: str
+        olt_id: int,
+        state: str,
+        reported: str,
+        presence: str,
+        optical: str,
+        extras: str,
+        since: datetime | None,
+        is_dated: bool,
     ) -> tuple[Any, ...]:
         shown = shown_state(state, silent.get(olt_id, OltStatus.FINE)).state
         weak = presence == Presence.PRESENT and has_weak_power(optical)
         others = read_extras(extras)
         unis = json.dumps(others[UNIS]) if UNIS in others else ""
+        offline = offline_since_of(state, since, is_dated, extras)
         judged = shown, onu_status(shown).value, down_cause(shown, reported), weak, unis
-        return *judged, *(others.get(fact) for fact in facts)
+        return *judged, offline.at, offline.is_dated, *(others.get(fact) for fact in facts)
 
     return judge
 
@@ -140,8 +149,14 @@ EXPORTS: Final = {
         ),
         judged=Judged(
             # Not all columns are named in the source: those of profiles that declare facts are added.
-            names=("shown_state", "status", "cause", "weak", "unis", *extra_facts()),
-            needs=("olt_id", "state", "down_cause", "presence", "optical_state", "extras"),
+            names=(
+                *("shown_state", "status", "cause", "weak", "unis", "offline_since", "offline_dated"),
+                *extra_facts(),
+            ),
+            needs=(
+                *("olt_id", "state", "down_cause", "presence", "optical_state", "extras"),
+                *("offline_since", "offline_dated"),
+            ),
             begin=_onu_judge,
         ),
     ),
@@ -170,7 +185,10 @@ EXPORTS: Final = {
     ),
     "events": Export(
         OnuEvent,
-        columns(("id", "at", "olt", "kind", "serial", "place", "before", "cause"), olt="olt__name"),
+        columns(
+            ("id", "at", "happened_at", "olt", "kind", "serial", "place", "before", "cause"),
+            olt="olt__name",
+        ),
         at="at",
     ),
     # Without credentials.
@@ -243,6 +261,13 @@ EXPORTS: Final = {
             olt="olt__name",
         ),
         at="began_at",
+    ),
+    "versions": Export(
+        VersionCount,
+        columns(
+            ("olt", "site", "brand", "model", "sw_version", "hw_version", "onus"),
+            olt="olt__name", site="olt__site", brand="olt__brand__name",
+        ),
     ),
     "plans": Export(
         ExecutionPlan,

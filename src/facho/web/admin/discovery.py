@@ -90,11 +90,45 @@ class FactFilter(TextFilter):  # type: ignore[misc]  # unfold has no types
         return condition.narrow(queryset)
 
 
+class _ExactFilter(TextFilter):  # type: ignore[misc]  # unfold has no types
+    """Rows whose text is exactly this: it is looked up in an index."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:  # noqa: ARG002
+        text = self.value()
+        return queryset.filter(**{self.parameter_name: text}) if text else queryset
+
+
+class ModelFilter(_ExactFilter):
+    title = _("model")
+    parameter_name = "model"
+
+
+class SoftwareFilter(_ExactFilter):
+    title = _("software version")
+    parameter_name = "sw_version"
+
+
+class HardwareFilter(_ExactFilter):
+    """ONUs by their hardware, of one model, firmware or OLT: it has no index of its own."""
+
+    title = _("hardware version")
+    parameter_name = "hw_version"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:
+        if self.value() and {"model", "sw_version", "olt__id__exact"}.isdisjoint(request.GET):
+            messages.error(
+                request,
+                gettext("Choose a model or an OLT too: the list is too long to filter by this alone."),
+            )
+            return queryset.none()
+        return super().queryset(request, queryset)
+
+
 class EventInline(ReadOnlyInline[OnuEvent, Onu]):
     """The latest events; the list of events has the others."""
 
     model = OnuEvent
-    fields = ("at", "kind", "place", "before", "why")
+    fields = ("at", "happened_at", "kind", "place", "before", "why")
     readonly_fields = ("why",)
     why = word_column("cause", _("cause"), DOWN_CAUSES)
 
@@ -119,6 +153,9 @@ class OnuAdmin(OltRowsAdmin[Onu]):
         _WEAK_FILTER,
         "presence",
         _DUPLICATE_FILTER,
+        ModelFilter,
+        SoftwareFilter,
+        HardwareFilter,
         FactFilter,
         ("olt", AutocompleteSelectFilter),
     )
@@ -151,9 +188,23 @@ class OnuAdmin(OltRowsAdmin[Onu]):
                 )
             },
         ),
-        (_("Times"), {"fields": (("presence", "raw_index"), ("first_seen", "presence_since"))}),
+        (
+            _("Times"),
+            {
+                "fields": (
+                    ("presence", "raw_index"),
+                    ("first_seen", "presence_since"),
+                    ("offline_since", "offline_dated"),
+                )
+            },
+        ),
     )
     actions = (export_csv,)
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Allow the filters by site and brand, with which other pages link here."""
+        linked = lookup in ("olt__site__exact", "olt__brand__id__exact")
+        return linked or super().lookup_allowed(lookup, value, request)
 
     def get_search_results(
         self,
@@ -219,7 +270,7 @@ class OnuAdmin(OltRowsAdmin[Onu]):
 
 @admin.register(OnuEvent)
 class OnuEventAdmin(OltRowsAdmin[OnuEvent]):
-    list_display = ("at", "kind_badge", "olt", "who", "place", "before", "why")
+    list_display = ("at", "happened_at", "kind_badge", "olt", "who", "place", "before", "why")
     list_filter = ("kind", recent_filter("at", _("time")), ("olt", AutocompleteSelectFilter))
     search_fields = ("serial", "place")
     actions = (export_csv,)

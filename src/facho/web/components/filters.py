@@ -41,7 +41,7 @@ from facho.web.components.list_query import OltQuery, PlanQuery
 from facho.web.components.state_band import Stretch
 from facho.web.ports.data import PortQuery
 from facho.web.search.data import MOST_RESULTS
-from facho.web.words import colours, events, executions, plans, states
+from facho.web.words import colours, events, executions, facts, plans, states
 
 register = template.Library()
 # Of a share smaller than this, a decimal is shown.
@@ -88,6 +88,9 @@ def moment(at: datetime | None, now: datetime) -> str:
         return ""
     is_today = localtime(at).date() == localtime(now).date()
     return localized_times.clock(at) if is_today else localized_times.date_and_time(at)
+
+
+register.filter("olt_date", facts.olt_date)
 
 
 @register.filter

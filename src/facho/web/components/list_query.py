@@ -17,7 +17,7 @@ from facho.apps.hosts.health import TROUBLE, Health
 # The hours of the timeline that one can choose.
 HOURS: Final = (1, 2, 6, 12)
 _DEFAULT_HOURS: Final = 2
-_LONGEST_TEXT: Final = 80
+_LONGEST_TEXT: Final = 120
 _LONGEST_NUMBER: Final = 6
 _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 
@@ -49,6 +49,10 @@ class OltQuery:
     site: str = ""
     page: int = 1
     hours: int = _DEFAULT_HOURS
+    # Of its brand, its model and its software; empty for any.
+    brand: str = ""
+    model: str = ""
+    version: str = ""
     # Not empty on a wall display, where the pages turn by themselves.
     wall: str = ""
 
@@ -61,6 +65,8 @@ class OltQuery:
             rows = rows.filter(matches)
         if self.site:
             rows = rows.filter(site=self.site)
+        same = {"brand__name": self.brand, "model__name": self.model, "version": self.version}
+        rows = rows.filter(**{column: value for column, value in same.items() if value})
         if self.health == "trouble":
             return rows.filter(condition__in=TROUBLE)
         return rows.filter(condition=self.health) if self.health in Health.values else rows
@@ -68,13 +74,20 @@ class OltQuery:
 
 def parse_olt_query(given: Mapping[str, str]) -> OltQuery:
     return OltQuery(
-        text=given.get("text", "")[:_LONGEST_TEXT].replace("\0", "").strip(),
+        text=_parse_text(given, "text").strip(),
         health=given.get("health", ""),
         site=parse_site(given),
+        brand=_parse_text(given, "brand"),
+        model=_parse_text(given, "model"),
+        version=_parse_text(given, "version"),
         page=parse_page(given),
         hours=parse_choice(given, "hours", HOURS, _DEFAULT_HOURS),
         wall="1" if given.get("wall") else "",
     )
+
+
+def _parse_text(given: Mapping[str, str], name: str) -> str:
+    return given.get(name, "")[:_LONGEST_TEXT].replace("\0", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +101,5 @@ class PlanQuery:
 
 
 def parse_plan_query(given: Mapping[str, str]) -> PlanQuery:
-    text = given.get("text", "")[:_LONGEST_TEXT].replace("\0", "").strip()
+    text = _parse_text(given, "text").strip()
     return PlanQuery(text, "1" if given.get("conflicts") else "", parse_page(given))

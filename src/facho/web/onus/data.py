@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Final, NamedTuple
 
+from django.db.models.functions import Coalesce
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 
@@ -15,10 +16,12 @@ from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_events import POWERS, port_of
 from facho.apps.discovery.selectors import (
+    OfflineSince,
     events_of,
     interface_of,
     is_weak,
     last_online,
+    offline_since,
     onus_collected_at,
     unis_of,
     weak_since,
@@ -131,6 +134,7 @@ class OnuPage:
     at_onu: PowerEnd
     at_olt: PowerEnd
     last_online: datetime | None
+    offline: OfflineSince
     band: StateBand
     power: Chart
     traffic: Chart
@@ -165,6 +169,7 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         at_onu=at_onu,
         at_olt=at_olt,
         last_online=last_online([onu], collected.get("state")).get(onu.id),
+        offline=offline_since(onu),
         band=_read_band(onu, period, _states_known_until(collected, intervals, now)),
         power=_power_chart(series, period, events, neighbours, config),
         traffic=traffic_chart(
@@ -284,8 +289,10 @@ def _states_known_until(
 
 def _read_band(onu: Onu, period: Period, known_until: datetime | None) -> StateBand:
     """Build the band of a period; the last change before it tells the state at its start."""
-    rows = OnuEvent.objects.filter(onu=onu, kind__in=CHANGE_KINDS).values_list("at", "kind", "cause")
-    latest = [StateChange(*row) for row in rows.order_by("-at", "-id")[:_MOST_CHANGES]]
+    rows = OnuEvent.objects.filter(onu=onu, kind__in=CHANGE_KINDS).order_by("-at", "-id")
+    found = rows.values_list(Coalesce("happened_at", "at"), "kind", "cause")[:_MOST_CHANGES]
+    # An event may be dated before one that was seen earlier.
+    latest = sorted((StateChange(*row) for row in found), key=lambda each: each.at, reverse=True)
     earlier = [change for change in latest if change.at < period.start][:1]
     changes = [*(change for change in latest if change.at >= period.start), *earlier]
     stretches = build_band(changes[::-1], _current_state(onu), onu.first_seen, period, known_until)

@@ -11,6 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format, localize
 from django.utils.translation import get_language, pgettext_lazy
 
+from facho.apps import localized_times
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import other_facts
 from facho.apps.localized_numbers import about
@@ -58,13 +59,22 @@ def sort_facts(facts: Mapping[str, object], entity: Entity = Entity.ONU) -> list
 
 def shown_facts(onu: Onu) -> list[tuple[str, str]]:
     """Return the facts of an ONU without a column of their own, in the reader's language."""
-    return [(fact, fact_value(fact, value)) for fact, value in sort_facts(other_facts(onu))]
+    return [(fact, _stored_value(fact, value)) for fact, value in sort_facts(other_facts(onu))]
+
+
+def _stored_value(fact: str, value: object) -> str:
+    """Dates are stored on our clock; as an OLT sends them they are on its own."""
+    known = known_facts()[Entity.ONU].get(fact)
+    if known is not None and known.kind is Kind.DATE and (at := parse_datetime(str(value))) is not None:
+        return localized_times.date_and_time(at)
+    return fact_value(fact, value)
 
 
 def named_facts(facts: Mapping[str, object], entity: Entity) -> list[tuple[str, str]]:
     """Return the names and values of facts without a column of their own, in the reader's language."""
     return [
-        (fact_name(fact, entity), fact_value(fact, value, entity)) for fact, value in sort_facts(facts, entity)
+        (fact_name(fact, entity), fact_value(fact, value, entity))
+        for fact, value in sort_facts(facts, entity)
     ]
 
 
@@ -89,7 +99,7 @@ def fact_value(fact: str, value: object, entity: Entity = Entity.ONU) -> str:
     if (words := _WORDS.get(entity, {}).get(fact)) is not None:
         return str(words.get(str(value), value))
     if known is not None and known.kind is Kind.DATE:
-        return _date(str(value))
+        return olt_date(str(value))
     unit = known.unit if known is not None else ""
     return _with_unit(value, unit) if isinstance(value, int | float) else str(value)
 
@@ -115,7 +125,7 @@ def bit_rate(number: float) -> str:
     return f"{localize(round(number, 1 if power else 0))} {_PREFIXES[power]}bit/s"
 
 
-def _date(written: str) -> str:
+def olt_date(written: str) -> str:
     """Format a date on the clock of the OLT, which has no time zone."""
     at = parse_datetime(written)
     return written if at is None else date_format(at, "SHORT_DATETIME_FORMAT")

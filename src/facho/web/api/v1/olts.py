@@ -86,7 +86,7 @@ class OltFilter(filters.FilterSet):
 
     class Meta:
         model = Olt
-        fields = ("name", "brand", "model", "site", "enabled", "reachable")
+        fields = ("name", "brand", "model", "site", "enabled", "reachable", "version")
 
     def is_like(self, rows: QuerySet[Olt], _name: str, text: str) -> QuerySet[Olt]:
         return rows.filter(Q(name__icontains=text) | Q(address__icontains=text) | Q(site__icontains=text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from facho.apps.discovery.selectors import (
     events_of,
     interface_of,
     is_weak,
+    offline_since,
     onus_down_by,
     onus_in_state,
     onus_with_ip,
@@ -62,6 +64,10 @@ class OnuSerializer(OltRowSerializer[Onu]):
         help_text="whether it is present and its optical power is weak or has dropped"
     )
     last_seen = serializers.DateTimeField(read_only=True, help_text="when its presence last changed")
+    offline_since = serializers.SerializerMethodField(help_text="since when it is offline, null unless it is")
+    offline_dated = serializers.SerializerMethodField(
+        help_text="whether the OLT dates it, on a clock that is right; otherwise that is when it was seen"
+    )
     facts = serializers.SerializerMethodField(help_text="facts without a field of their own, by name")
     unis = serializers.SerializerMethodField(help_text="the facts of its customer ports, by number")
 
@@ -72,8 +78,15 @@ class OnuSerializer(OltRowSerializer[Onu]):
             "technology", "serial", "mac", "description", "model", "hw_version", "sw_version", "plan",
             "ip", "distance_m", "state", "shown_state", "status", "down_cause", "cause", "onu_rx_dbm",
             "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm", "rx_usual_of", "optical_state",
-            "weak", "presence", "missed", "first_seen", "last_seen", "facts", "unis",
+            "weak", "presence", "missed", "first_seen", "last_seen", "offline_since",
+            "offline_dated", "facts", "unis",
         )  # fmt: skip
+
+    def get_offline_since(self, onu: Onu) -> datetime | None:
+        return offline_since(onu).at
+
+    def get_offline_dated(self, onu: Onu) -> bool:
+        return offline_since(onu).is_dated
 
     def get_facts(self, onu: Onu) -> dict[str, Any]:
         return other_facts(onu)
@@ -98,9 +111,26 @@ class OnuSerializer(OltRowSerializer[Onu]):
 
 
 class EventSerializer(OltRowSerializer[OnuEvent]):
+    at = serializers.DateTimeField(read_only=True, help_text="when it was seen")
+    happened_at = serializers.DateTimeField(
+        read_only=True, help_text="when it happened, as the OLT dates it, on our clock; null if it does not"
+    )
+
     class Meta:
         model = OnuEvent
-        fields = ("id", "at", "kind", "olt", "olt_name", "onu", "serial", "place", "before", "cause")
+        fields = (
+            "id",
+            "at",
+            "happened_at",
+            "kind",
+            "olt",
+            "olt_name",
+            "onu",
+            "serial",
+            "place",
+            "before",
+            "cause",
+        )
 
 
 def _silent_olts() -> dict[int, OltStatus]:
@@ -130,6 +160,7 @@ class OnuFilter(OfOlt):
         help_text="a fact of `facts`, as line_profile=residential or mac_count>=2; give the OLT too",
     )
     ip = CharFilter(method="with_ip")
+    brand = Number(field_name="olt__brand", help_text="brand of the OLT")
     # Last, because it searches the rows that the other filters leave.
     q = CharFilter(
         method="search",
@@ -137,11 +168,11 @@ class OnuFilter(OfOlt):
         help_text=f"start or part of the serial or the MAC, or words of the description: the first {MOST:,}",
     )
 
-    only_with: ClassVar = {"other_fact": ("olt",)}
+    only_with: ClassVar = {"other_fact": ("olt",), "hw_version": ("olt", "model", "sw_version", "serial")}
 
     class Meta:
         model = Onu
-        fields = ("serial", "mac")
+        fields = ("serial", "mac", "model", "sw_version", "hw_version")
 
     def filter_queryset(self, queryset: Any) -> Any:
         given = self.form.cleaned_data

@@ -24,6 +24,7 @@ from facho.web.api.v1.pollers import Pollers, StatsHistory
 from facho.web.api.v1.ports import Outages, Ports, UnprovisionedOnus, Uplinks
 from facho.web.api.v1.quotas import Quotas, Violations
 from facho.web.api.v1.tokens import Tokens
+from facho.web.api.v1.versions import Versions
 from facho.web.api.v1.what_if import WhatIfs
 
 router = SimpleRouter()
@@ -58,6 +59,7 @@ router.register("tokens", Tokens, basename="token")
 router.register("unprovisioned", UnprovisionedOnus, basename="unprovisioned")
 router.register("unreadable-rows", TablesWithUnreadableRows, basename="unreadable-rows")
 router.register("uplinks", Uplinks, basename="uplink")
+router.register("versions", Versions, basename="versions")
 router.register("violations", Violations, basename="violation")
 router.register("what-if", WhatIfs, basename="what-if")
 

@@ -1,0 +1,1 @@
+"""The page that counts ONUs and OLTs by version."""

@@ -1,0 +1,152 @@
+"""Changes of ONUs are stored with the time at which they happened, where the OLT says it credibly."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from facho.apps.discovery.findings import Finding
+from facho.apps.discovery.models import ClockState, EventKind, Onu, OnuEvent
+from facho.apps.discovery.olt_clocks import ClockReading
+from facho.apps.discovery.selectors import last_online, offline_since, other_facts
+from facho.apps.discovery.store import note_collected, store_findings
+from facho.apps.hosts.models import Olt
+from facho.vendors import State
+from tests.findings import an_olt, discovered, facts
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+FIRST = datetime(2026, 11, 18, 2, 13, tzinfo=UTC)
+SECOND = datetime(2026, 11, 18, 2, 18, tzinfo=UTC)
+HAPPENED = datetime(2026, 11, 18, 2, 14, 7, tzinfo=UTC)
+# The OLT is in Bogotá, and its clock has no zone.
+LOCAL = timedelta(hours=-5)
+ONLINE = {"state": State("online", "online")}
+NO_CLOCK = timedelta(days=-20_000)
+
+
+def offline(shown: datetime | None, cause: str = "power_off") -> dict[str, Any]:
+    return {
+        "state": State("offline", "offline"),
+        "down_cause": State(cause, cause),
+        "last_down": shown,
+    }
+
+
+def collect(
+    olt: Olt, now: datetime, values: dict[str, Any], *, ahead: timedelta | None = LOCAL, **more: Finding
+) -> None:
+    """Store the values of an ONU; the clock of the OLT is so far ahead of UTC, or it has none."""
+    shown = None if ahead is None else now + ahead
+    reading = ClockReading(now - timedelta(seconds=2), shown)
+    findings = [*more.values(), Finding(facts([(1, values)]), complete=True)]
+    with transaction.atomic():
+        store_findings(olt.pk, findings, now, reading=reading)
+    note_collected(olt.pk, ["state"], now)
+
+
+@pytest.fixture
+def olt() -> Olt:
+    olt = an_olt()
+    collect(olt, FIRST, ONLINE, found=discovered({1: "HWTC00000001"}))
+    return olt
+
+
+def event(kind: EventKind = EventKind.OFFLINE) -> OnuEvent:
+    return OnuEvent.objects.get(kind=kind)
+
+
+def near(at: datetime | None, expected: datetime) -> bool:
+    return at is not None and abs(at - expected) <= timedelta(seconds=3)
+
+
+def test_an_outage_has_the_time_of_the_olt_beside_when_it_was_seen(olt: Olt) -> None:
+    collect(olt, SECOND, offline(HAPPENED + LOCAL))
+    onu = Onu.objects.get()
+    assert event().at == SECOND
+    assert near(event().happened_at, HAPPENED)
+    assert (offline_since(onu).at, offline_since(onu).is_dated) == (event().happened_at, True)
+    assert near(datetime.fromisoformat(other_facts(onu)["last_down"]), HAPPENED)
+    assert last_online([onu], SECOND)[onu.id] == event().happened_at
+
+
+def test_a_clock_that_was_never_set_gives_no_date(olt: Olt) -> None:
+    collect(olt, SECOND, offline(HAPPENED + NO_CLOCK), ahead=NO_CLOCK)
+    onu = Onu.objects.get()
+    assert event().happened_at is None
+    since = offline_since(onu)
+    assert (since.at, since.is_dated) == (SECOND, False)
+    # The page says what the OLT said.
+    assert since.refused.startswith("1972-02-15")
+    assert "last_down" not in other_facts(onu)
+
+
+def test_a_date_of_an_earlier_outage_is_not_that_of_this_one(olt: Olt) -> None:
+    collect(olt, SECOND, offline(FIRST - timedelta(days=3) + LOCAL))
+    assert event().happened_at is None
+    assert offline_since(Onu.objects.get()).at == SECOND
+
+
+def test_without_a_clock_the_changes_tell_how_it_is_set(olt: Olt) -> None:
+    ClockState.objects.all().delete()
+    collect(olt, SECOND, offline(HAPPENED + LOCAL), ahead=None)
+    assert event().happened_at == HAPPENED
+    assert ClockState.objects.get().read_at is None
+
+
+def test_an_onu_that_is_back_is_not_offline_and_its_return_is_dated(olt: Olt) -> None:
+    collect(olt, SECOND, offline(HAPPENED + LOCAL))
+    third, back = SECOND + timedelta(minutes=5), SECOND + timedelta(minutes=2)
+    collect(olt, third, {**ONLINE, "last_up": back + LOCAL, "last_down": HAPPENED + LOCAL})
+    assert near(event(EventKind.ONLINE).happened_at, back)
+    onu = Onu.objects.get()
+    assert offline_since(onu).at is None
+    assert onu.offline_since is None
+
+
+def test_a_time_since_its_registration_dates_a_return_without_any_clock(olt: Olt) -> None:
+    collect(olt, SECOND, offline(None), ahead=None)
+    third = SECOND + timedelta(minutes=5)
+    collect(olt, third, {**ONLINE, "registered_s": 60}, ahead=None)
+    assert event(EventKind.ONLINE).happened_at == third - timedelta(seconds=60)
+
+
+def test_an_onu_that_was_offline_when_it_was_first_seen_has_the_date_of_the_olt() -> None:
+    olt = an_olt()
+    long_ago = FIRST - timedelta(days=40)
+    collect(
+        olt, FIRST, offline(long_ago + timedelta(seconds=8)), ahead=timedelta(seconds=8),
+        found=discovered({1: "HWTC00000001"}),
+    )  # fmt: skip
+    assert not OnuEvent.objects.filter(kind=EventKind.OFFLINE).exists()
+    since = offline_since(Onu.objects.get())
+    assert near(since.at, long_ago)
+    assert since.is_dated
+
+
+def test_a_clock_that_is_set_later_does_not_change_what_was_dated(olt: Olt) -> None:
+    collect(olt, SECOND, offline(HAPPENED + LOCAL))
+    before = other_facts(Onu.objects.get())["last_down"]
+    for minutes in (5, 10):
+        later = SECOND + timedelta(minutes=minutes)
+        collect(olt, later, offline(HAPPENED + LOCAL), ahead=timedelta(hours=3))
+    assert ClockState.objects.get().has_jumped
+    onu = Onu.objects.get()
+    assert other_facts(onu)["last_down"] == before
+    assert near(offline_since(onu).at, HAPPENED)
+
+
+def test_a_collection_with_the_same_dates_writes_no_onu(olt: Olt, monkeypatch: pytest.MonkeyPatch) -> None:
+    collect(olt, SECOND, offline(HAPPENED + LOCAL))
+    written: list[Any] = []
+    monkeypatch.setattr("facho.apps.discovery.extra_facts.write_extras", written.append)
+    collect(olt, SECOND + timedelta(minutes=5), offline(HAPPENED + LOCAL))
+    assert written == []
+
+
+def test_states_without_dates_ask_for_no_clock(olt: Olt, django_assert_num_queries: Any) -> None:
+    with transaction.atomic(), django_assert_num_queries(1):
+        store_findings(olt.pk, [Finding(facts([(1, ONLINE)]), complete=True)], SECOND)
