@@ -67,8 +67,10 @@ class Pending:
         """Yield all that is pending; after that, the visit says how far that goes."""
         self._drop_old()
         yield from self._numbers()
-        yield from self._states()
-        yield from self._status()
+        # Many receivers take nothing that is an hour older than the newest that they have.
+        if not self._visit.has_more:
+            yield from self._states()
+            yield from self._status()
 
     def _drop_old(self) -> None:
         """Drop what waits longer than it may, and count it."""
