@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
@@ -191,6 +191,28 @@ class Config:
     metrics_kept: timedelta = _seconds(5, "how long an answer of /metrics is cached")
     metrics_onus_every: timedelta = _seconds(60, "how often the ONUs are counted for /metrics")
 
+    remote_write_url: str = _setting("", "where samples are sent by Prometheus remote write; none if empty")
+    remote_write_user: str = _setting("", "user of the receiver of remote write")
+    remote_write_password: str = field(default="", repr=False, metadata={"what": "password of that user"})
+    remote_write_password_file: str = _setting("", "file that has this password")
+    remote_write_token: str = field(
+        default="", repr=False, metadata={"what": "bearer token of the receiver, instead of a user"}
+    )
+    remote_write_token_file: str = _setting("", "file that has this token")
+    remote_write_tenant: str = _setting("", "tenant at the receiver, sent as X-Scope-OrgID")
+    remote_write_ca_file: str = _setting("", "certificates that are trusted instead of the system's (PEM)")
+    remote_write_cert_file: str = _setting("", "certificate that is shown to the receiver (PEM)")
+    remote_write_key_file: str = _setting("", "key of that certificate, if it is in another file (PEM)")
+    remote_write_timeout: timedelta = _seconds(
+        30, "a request that the receiver does not answer in this time fails"
+    )
+    remote_write_step: timedelta = _seconds(15, "how often what was collected is sent")
+    remote_write_backlog: timedelta = _days(
+        1, "samples wait for the receiver so long; older ones are dropped"
+    )
+    remote_write_batch: int = _setting(10_000, "samples of one request, about")
+    remote_write_connections: int = _setting(2, "requests under way at once, of one sender")
+
     log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
     log_backups: int = _setting(5, "how many rotated files of each log are kept")
     log_queue: int = _setting(10_000, "most entries of the coordinator log that wait for the database")
@@ -303,11 +325,72 @@ def _find_contradictions(config: Config) -> list[str]:
     ]
     if config.token_lasts > config.token_longest:
         found.append("FACHO_TOKEN_LASTS must not be longer than FACHO_TOKEN_LONGEST")
+    found += _remote_write_contradictions(config)
     if not 0 < config.outage_share <= 100:
         found.append("FACHO_OUTAGE_SHARE must be a percentage above 0")
     if config.absent_after > _MOST_MISSED:
         found.append(f"FACHO_ABSENT_AFTER must not be larger than {_MOST_MISSED}")
     return found
+
+
+def _remote_write_contradictions(config: Config) -> Iterator[str]:
+    given = [
+        f"{PREFIX}{each.name.upper()}"
+        for each in dataclasses.fields(config)
+        if each.name.startswith("remote_write_") and each.type == "str" and getattr(config, each.name)
+    ]
+    if given and not config.remote_write_url:
+        yield f"FACHO_REMOTE_WRITE_URL is empty, and {given[0]} is set: set both or none"
+        return
+    if config.remote_write_url:
+        yield from _url_mistakes("FACHO_REMOTE_WRITE_URL", config.remote_write_url)
+    for one, other in _REMOTE_WRITE_ONE_OF:
+        if getattr(config, one) and getattr(config, other):
+            yield f"{PREFIX}{one.upper()} and {PREFIX}{other.upper()} are both set: remove one"
+    has_password = config.remote_write_password or config.remote_write_password_file
+    if bool(config.remote_write_user) != bool(has_password):
+        yield "FACHO_REMOTE_WRITE_USER and its password, FACHO_REMOTE_WRITE_PASSWORD(_FILE), need each other"
+    if config.remote_write_key_file and not config.remote_write_cert_file:
+        yield "FACHO_REMOTE_WRITE_KEY_FILE needs FACHO_REMOTE_WRITE_CERT_FILE, the certificate of the key"
+    for name in ("user", "password", "token", "tenant"):
+        if not _is_header_text(getattr(config, f"remote_write_{name}")):
+            yield f"FACHO_REMOTE_WRITE_{name.upper()} has characters that cannot be sent"
+    if config.remote_write_backlog < timedelta(hours=1):
+        yield "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more: what is too old is dropped by hours"
+    if config.remote_write_backlog > config.keep_history:
+        yield "FACHO_REMOTE_WRITE_BACKLOG must not be longer than FACHO_KEEP_HISTORY: the rest is removed"
+
+
+# Two ways to say who we are are none.
+_REMOTE_WRITE_ONE_OF: Final = (
+    ("remote_write_password", "remote_write_password_file"),
+    ("remote_write_token", "remote_write_token_file"),
+    ("remote_write_user", "remote_write_token"),
+    ("remote_write_user", "remote_write_token_file"),
+)
+
+
+def _url_mistakes(variable: str, url: str) -> Iterator[str]:
+    """Yield what is wrong with a URL. It is not repeated: it may have a password."""
+    try:
+        parts = urlsplit(url)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        parts, is_web = urlsplit(""), False
+    if not is_web or not url.isascii() or not url.isprintable() or " " in url:
+        example = "https://prometheus.example.net/api/v1/write"
+        yield f"{variable} must be a URL that begins with http:// or https://, as {example}"
+    elif parts.username is not None or parts.password is not None:
+        yield (
+            f"{variable} must not have a password: "
+            "set FACHO_REMOTE_WRITE_USER and FACHO_REMOTE_WRITE_PASSWORD"
+        )
+    elif parts.fragment:
+        yield f"{variable} must not have a #"
+
+
+def _is_header_text(text: str) -> bool:
+    return text.isprintable() and text == text.strip()
 
 
 def web_contradictions(config: Config) -> list[str]:

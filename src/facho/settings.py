@@ -14,6 +14,7 @@ CONFIG = current()
 set_private_umask()
 CONFIG.home.mkdir(parents=True, exist_ok=True)
 masking.add_url_secrets(CONFIG.database, CONFIG.broker_url)
+masking.add_secrets(CONFIG.remote_write_password, CONFIG.remote_write_token)
 
 SECRET_KEY = keys.secret_key(CONFIG)
 DEBUG = False
@@ -42,6 +43,7 @@ INSTALLED_APPS = [
     "facho.apps.chassis",
     "facho.apps.history",
     "facho.apps.traffic",
+    "facho.apps.remote_write",
     "facho.apps.zabbix_pollers",
     "facho.apps.maintenance",
     "facho.apps.execution_coordinator",

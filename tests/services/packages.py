@@ -47,9 +47,10 @@ CHROMIUM = Package("chromium", "chromium")
 REDIS = Package("redis-server", "redis-server", services=("redis-server",))
 NGINX = Package("nginx", "nginx", services=("nginx",))
 CADDY = Package("caddy", "caddy", services=("caddy",))
+PROMETHEUS = Package("prometheus", "prometheus", services=("prometheus",))
 # Load on the web, for `make bench`.
 WRK = Package("wrk", "wrk")
-PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, NGINX, CADDY, CHROMIUM, WRK)
+PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, NGINX, CADDY, PROMETHEUS, CHROMIUM, WRK)
 
 
 def find(command: str, package: Package) -> str:

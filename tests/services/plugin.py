@@ -13,6 +13,7 @@ import pytest
 from tests.services import packages, pattern, postgres
 from tests.services.folder import temporary_folder
 from tests.services.postgres import Databases, Postgres, run_postgres
+from tests.services.prometheus import Prometheus, run_prometheus
 from tests.services.proxies import Proxy, run_caddy, run_nginx
 from tests.services.redis import Redis, run_redis
 from tests.services.snmpd import Snmpd, run_snmpd
@@ -117,6 +118,17 @@ def shared_redis(request: pytest.FixtureRequest) -> Iterator[Redis]:
     with ExitStack() as stack:
         try:
             server = stack.enter_context(run_redis())
+        except Unavailable as missing:
+            _give_up(request.config, missing)
+        yield server
+
+
+@pytest.fixture
+def own_prometheus(request: pytest.FixtureRequest) -> Iterator[Prometheus]:
+    """A Prometheus that takes remote write, and that a test may stop, start and ask."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(run_prometheus())
         except Unavailable as missing:
             _give_up(request.config, missing)
         yield server

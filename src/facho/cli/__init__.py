@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "web": "up",
     "worker": "worker",
     "beat": "worker",
+    "remote-write": "remote_write",
     "collect": "collect",
     "olt": "olt",
     "job": "job",

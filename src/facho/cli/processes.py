@@ -9,7 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Final
+from typing import IO, Annotated, Final
+
+import typer
 
 _CHECK_EVERY_S: Final = 0.2
 _FIRST_PAUSE_S: Final = 1.0
@@ -17,6 +19,7 @@ _LONGEST_PAUSE_S: Final = 30.0
 # A process that ran for so long did not end because of a failed start.
 _SETTLED_S: Final = 60.0
 WITH_PARENT: Final = "--with-parent"
+WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
 
 
 class Child:

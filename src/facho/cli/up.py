@@ -12,7 +12,8 @@ from typing import Annotated, Final
 import typer
 
 from facho.cli.errors import Exit, fail, refuse
-from facho.cli.processes import WITH_PARENT, Child, run_children, stop_on_signals, stop_with_parent
+from facho.cli.processes import Child, WithParent, run_children, stop_on_signals, stop_with_parent
+from facho.cli.remote_write import refuse_bad_files, sender_children
 from facho.cli.system import system
 from facho.config import Config, web_contradictions
 from facho.snmp.errors import AddressError
@@ -35,7 +36,6 @@ Address = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="Where to serve; FACHO_WEB_ADDRESS if not given.")
 ]
 PollerChannel = Annotated[int | None, typer.Option(hidden=True)]
-WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
 SHARED_PORT: Final = "--shared-port"
 SharedPort = Annotated[bool, typer.Option(SHARED_PORT, hidden=True)]
 
@@ -48,6 +48,7 @@ def up(pollers: Pollers = None, address: Address = None) -> None:
 
         refuse_with_broker(config)
         _check_web_settings(config)
+        refuse_bad_files(config)
         sync_with_profiles()
         host, port = free_address(address or config.web_address)
         environment = {"FACHO_WEB_ADDRESS": f"{_bracketed(host)}:{port}"}
@@ -85,7 +86,8 @@ def sync_with_profiles() -> None:
 
 def run_engine_and_web(config: Config, environment: dict[str, str], stopping: threading.Event) -> None:
     with web_children(config, environment) as web:
-        _run_children(config, [Child("engine", ["engine"], environment), *web], stopping)
+        children = [Child("engine", ["engine"], environment), *web, *sender_children(config, environment)]
+        _run_children(config, children, stopping)
 
 
 def _run_children(config: Config, children: list[Child], stopping: threading.Event) -> None:

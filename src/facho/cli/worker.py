@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from facho.cli.errors import fail, refuse
+from facho.cli.remote_write import refuse_bad_files, running_sender
 from facho.cli.system import system
 from facho.cli.up import Pollers
 
@@ -65,7 +66,8 @@ def beat() -> None:
         from facho.backends.celery_names import STEP_QUEUES
 
         _check_start(config)
-        with _steps_with_worker(config):
+        refuse_bad_files(config)
+        with _steps_with_worker(config), running_sender(config):
             _run_worker("beat", replace(config, pollers=_STEPS_AT_ONCE), STEP_QUEUES)
 
 

@@ -249,6 +249,14 @@ class Sheet(NamedTuple):
         return times, unpack(data, meaning.width, len(self.ids), len(times)), meaning
 
 
+def count_values(sheet: Sheet, after: int) -> int:
+    """Return how many values a sheet has after this time; a missing one counts as one."""
+    which = sum(1 << position for position, time in enumerate(sheet.times) if time > after)
+    entries = zip(sheet.directory[::3], sheet.directory[2::3], strict=True)
+    masks = [mask for code, mask in entries if code != DICTIONARY]
+    return len(sheet.ids) * sum((int.from_bytes(mask, "little") & which).bit_count() for mask in masks)
+
+
 def write_frame(
     at: int,
     ids: Sequence[int],

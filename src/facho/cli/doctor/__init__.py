@@ -14,6 +14,7 @@ from rich.text import Text
 from facho.cli.doctor.findings import Checkup, Finding, Level, error, ok
 from facho.cli.doctor.machine import check_file_modes, check_folders, check_keys, check_web
 from facho.cli.doctor.profiles import check_own_profiles
+from facho.cli.doctor.remote_write import check_files
 from facho.cli.errors import Exit
 from facho.cli.output import AsJson, print_json
 from facho.cli.system import set_up_django
@@ -58,6 +59,7 @@ def _run_checks(checkup: Checkup) -> Iterator[Finding]:
     yield from check_file_modes(config)
     yield from check_web(config, os.environ)
     yield from check_own_profiles(config)
+    yield from check_files(config)
     if keys.level is not Level.ERROR:
         set_up_django()
         from django.utils import translation

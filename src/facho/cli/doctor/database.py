@@ -26,6 +26,7 @@ from facho.cli.doctor.coordinator import check_coordinator
 from facho.cli.doctor.findings import Checkup, Finding, error, ok, start_advice, warning
 from facho.cli.doctor.machine import check_clock, compare_clocks, is_synchronised
 from facho.cli.doctor.profiles import check_families, check_profiles_of_workers
+from facho.cli.doctor.remote_write import check_remote_write
 from facho.cli.doctor.storage import check_disk, check_retention
 from facho.cli.output import list_names
 from facho.config import Config
@@ -229,4 +230,5 @@ CHECKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     check_notifications,
     check_retention,
     check_disk,
+    check_remote_write,
 )

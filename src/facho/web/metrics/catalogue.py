@@ -61,6 +61,16 @@ _OF_THE_SYSTEM: Final = (
     _gauge("database_bytes", "size of the database"),
     _gauge("disk_free_bytes", "room on the database's disk, if that can be seen from here"),
     _gauge("disk_days_left", "days until that is full; missing while it is not known, or if it never is"),
+    _counter("remote_write_samples", "samples that the receiver of remote write took"),
+    _counter(
+        "remote_write_dropped",
+        "samples that it never got: too old, refused by it, or in unreadable collections (one each)",
+        "reason",
+    ),
+    _gauge("remote_write_backlog_seconds", "age of the oldest that was not sent; some minutes are usual"),
+    _gauge("remote_write_olts_behind", "OLTs of which something waits for more than ten minutes"),
+    _gauge("remote_write_failing", "1 while the receiver takes nothing"),
+    _gauge("remote_write_success_age_seconds", "since it last took samples; missing before"),
     Metric(
         "facho_execution_duration_seconds",
         Kind.HISTOGRAM,

@@ -20,6 +20,7 @@ from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
+from facho.apps.remote_write.selectors import read_remote_write
 from facho.config import Config
 from facho.engine.upkeep import storage
 from facho.engine.upkeep.system_status import Condition, read_system_status
@@ -40,6 +41,7 @@ def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield from _olts(condition)
     yield from _outages_and_notifications(now)
     yield from _storage(now)
+    yield from _remote_write(now, config)
     yield from _durations()
     yield from _each_olt(now)
     yield from _totals()
@@ -107,6 +109,21 @@ def _storage(now: datetime) -> Iterator[Sample]:
         yield Sample("facho_disk_free_bytes", found.now.free_bytes)
     if found.days_left is not None and not found.rough:
         yield Sample("facho_disk_days_left", found.days_left)
+
+
+def _remote_write(now: datetime, config: Config) -> Iterator[Sample]:
+    if not config.remote_write_url:
+        return
+    state = read_remote_write(now)
+    yield Sample("facho_remote_write_samples_total", state.sent)
+    for reason, count in state.dropped.items():
+        yield Sample("facho_remote_write_dropped_total", count, (reason,))
+    yield Sample("facho_remote_write_backlog_seconds", state.backlog.total_seconds())
+    yield Sample("facho_remote_write_olts_behind", state.olts_behind)
+    yield Sample("facho_remote_write_failing", state.failing_since is not None)
+    if state.last_success_at is not None:
+        age = max(0.0, (now - state.last_success_at).total_seconds())
+        yield Sample("facho_remote_write_success_age_seconds", age)
 
 
 def _durations() -> Iterator[Sample]:

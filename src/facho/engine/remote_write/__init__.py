@@ -1,0 +1,1 @@
+"""Sends what was collected to a receiver of Prometheus remote write."""

@@ -1,0 +1,280 @@
+"""What of an OLT has not been sent: its stored collections, closed hours, and states, as encoded pieces.
+
+The history is the queue: what is collected is in it already, in order and durable. The collections of open
+hours are followed one by one. When the receiver was away for longer, their hours have been closed meanwhile,
+and are read from there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from facho.apps.chassis.models import PonPort
+from facho.apps.db import sql
+from facho.apps.discovery.models import Collected
+from facho.apps.history.models import Subject
+from facho.apps.history.store import HOUR, PORTS_PLACE, hour_of, milliseconds
+from facho.apps.remote_write.selectors import QUIET
+from facho.apps.remote_write.store import Counts, Cursor
+from facho.config import Config
+from facho.core.frames import Sheet, count_values, read_sheet
+from facho.core.history_facts import Damaged
+from facho.core.metric_names import metric_name
+from facho.core.write_request import Piece, encode_labels, encode_rows, encode_series, join_pieces
+from facho.engine.remote_write.labels import OltLabels, is_up
+
+log = logging.getLogger(__name__)
+
+# Collections of an OLT in one visit. More of the same moment are always taken together.
+_FRAMES_PER_VISIT: Final = 40
+_ALL: Final = 1_000_000
+_MOMENT: Final = timedelta(milliseconds=1)
+_STATES: Final = "state"
+_PORT_STATES: Final = "port.state"
+
+
+@dataclass(slots=True)
+class Visit:
+    """What is being sent of an OLT, and how far it will have been sent then."""
+
+    cursor: Cursor
+    # The same before anything was sent, after what is too old was dropped.
+    begin: Cursor
+    too_old: Counts = field(default_factory=Counts)
+    unreadable: Counts = field(default_factory=Counts)
+    # More is waiting already.
+    has_more: bool = False
+
+    def reach(self, sent_to: datetime) -> None:
+        self.cursor = replace(self.cursor, sent_to=max(sent_to, self.cursor.sent_to))
+
+
+class Pending:
+    """Reads what is pending of one OLT."""
+
+    def __init__(self, visit: Visit, labels: OltLabels, now: datetime, config: Config) -> None:
+        self._visit = visit
+        self._olt_id = visit.cursor.olt_id
+        self._labels = labels
+        self._now = now
+        self._config = config
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield all that is pending; after that, the visit says how far that goes."""
+        self._drop_old()
+        yield from self._numbers()
+        # Many receivers take nothing that is an hour older than the newest that they have.
+        if not self._visit.has_more:
+            yield from self._states()
+            yield from self._status()
+
+    def _drop_old(self) -> None:
+        """Drop what waits longer than it may, and count it."""
+        visit, now, backlog = self._visit, self._now, self._config.remote_write_backlog
+        if visit.cursor.sent_to > now:
+            # The clock was set back.
+            visit.cursor = replace(visit.cursor, sent_to=now, states_sent_to=now)
+        # Whole hours: counting what is dropped reads each of them once.
+        oldest = hour_of(now - backlog) - _MOMENT
+        if visit.cursor.sent_to >= oldest:
+            return
+        # While no sender ran, as before there was a receiver, nothing was queued that could be dropped.
+        if visit.cursor.due_at >= oldest:
+            visit.too_old += Counts(too_old=self._count(visit.cursor.sent_to, oldest))
+        visit.reach(oldest)
+        visit.begin = visit.cursor
+
+    def _count(self, after: datetime, before: datetime) -> int:
+        """Return how many values there are between these times; a missing one counts as one."""
+        times = [self._olt_id, *Subject.values, sql.db_time(after), sql.db_time(before + _MOMENT), _ALL]
+        found = [bytes(data) for _, _, data in sql.fetch_with_blobs(_FRAMES, times)]
+        hour = _next_hour(after)
+        while hour < before:
+            found += (data for _, data in self._closed(hour))
+            hour += HOUR
+        return sum(count_values(sheet, milliseconds(after)) for sheet in self._sheets(found))
+
+    def _numbers(self) -> Iterator[Piece]:
+        frames = self._frames()
+        if frames:
+            for subject, at, data in frames:
+                for sheet in self._sheets([data]):
+                    yield from self._rows_of(subject, sheet, at)
+            self._visit.reach(frames[-1][1])
+            return
+        closed_before = hour_of(self._now - self._config.history_close_after)
+        hour = _next_hour(self._visit.cursor.sent_to)
+        if hour < closed_before:
+            # After the frames: an hour that is closed in between is in one of both.
+            yield from self._closed_hour(hour)
+            self._visit.reach(hour + HOUR - _MOMENT)
+            self._visit.has_more = True
+        else:
+            self._visit.reach(self._now - QUIET)
+
+    def _frames(self) -> list[tuple[str, datetime, bytes]]:
+        """Return the first stored collections that were not sent: those of the hour that comes next."""
+        after = self._visit.cursor.sent_to
+        until = sql.db_time(self._first_hour_end(after))
+        rows = sql.fetch_with_blobs(
+            _FRAMES, [self._olt_id, *Subject.values, sql.db_time(after), until, _FRAMES_PER_VISIT]
+        )
+        found = [(subject, sql.parse_time(at), bytes(data)) for subject, at, data in rows]
+        if len(found) < _FRAMES_PER_VISIT:
+            return found
+        # Those of the last moment may not be all.
+        self._visit.has_more = True
+        return [each for each in found if each[1] < found[-1][1]] or found
+
+    def _first_hour_end(self, after: datetime) -> datetime:
+        """An hour that may be closed is finished before the next one begins, so that none is passed over."""
+        closed_before = hour_of(self._now - self._config.history_close_after)
+        hour = _next_hour(after)
+        return hour + HOUR if hour < closed_before else self._now + HOUR
+
+    def _sheets(self, found: Sequence[bytes]) -> Iterator[Sheet]:
+        """Yield those that can be read: one that is damaged stops neither its OLT nor the others."""
+        for data in found:
+            try:
+                sheet = read_sheet(data)
+                sheet.check()
+                yield sheet
+            except Damaged as error:
+                self._visit.unreadable += Counts(unreadable=1)
+                log.error(
+                    "stored numbers cannot be sent",
+                    extra={"action": "history_damaged", "olt_id": self._olt_id, "error": str(error)},
+                )
+
+    def _rows_of(self, subject: str, sheet: Sheet, at: datetime) -> Iterator[Piece]:
+        facts = sheet.facts
+        columns = [sheet.first(fact) for fact in facts]
+        known = self._labels.of(subject, sheet.ids, self._now)
+        rows = zip(*columns, strict=True)
+        if subject == Subject.PART:
+            yield from self._rows_of_parts(sheet, facts, list(rows), known, at)
+            return
+        names = [metric_name(_ENTITIES[subject], fact) for fact in facts]
+        both = [each for each in zip(known, rows, strict=True) if each[0] is not None]
+        yield from self._encode(at, names, [(label, row) for label, row in both if label is not None])
+
+    def _rows_of_parts(
+        self,
+        sheet: Sheet,
+        facts: Sequence[str],
+        rows: Sequence[Sequence[float | None]],
+        known: Sequence[bytes | None],
+        at: datetime,
+    ) -> Iterator[Piece]:
+        """The OLT, its boards, its fans and its power supplies have metrics of their own."""
+        for kind in sorted(set(self._labels.kinds.values())):
+            own = [
+                (label, row)
+                for number, label, row in zip(sheet.ids, known, rows, strict=True)
+                if label is not None and self._labels.kinds.get(number) == kind
+            ]
+            yield from self._encode(at, [metric_name(kind, fact) for fact in facts], own)
+
+    def _encode(
+        self, at: datetime, names: Sequence[str], rows: Sequence[tuple[bytes, Sequence[float | None]]]
+    ) -> Iterator[Piece]:
+        if names and rows:
+            labels, values = zip(*rows, strict=True)
+            most = self._config.remote_write_batch
+            yield from encode_rows(milliseconds(at), names, labels, values, most=most)
+
+    def _closed_hour(self, hour: datetime) -> Iterator[Piece]:
+        """Yield what of a closed hour was not sent: a series for each fact of each subject."""
+        after = milliseconds(self._visit.cursor.sent_to)
+        for subject, data in self._closed(hour):
+            for sheet in self._sheets([data]):
+                yield from join_pieces(
+                    self._series_of(subject, sheet, after), self._config.remote_write_batch
+                )
+
+    def _closed(self, hour: datetime) -> Iterator[tuple[str, bytes]]:
+        """Yield the sheets of a closed hour, by the places that there are: they are found in an index."""
+        others = ((subject, PORTS_PLACE) for subject in Subject.values if subject != Subject.ONU)
+        onus = ((Subject.ONU.value, place) for place in self._labels.places(self._now))
+        for subject, place in (*others, *onus):
+            values = [self._olt_id, subject, place, sql.db_time(hour)]
+            for data in sql.fetch_blobs(_CLOSED, values):
+                yield subject, data
+
+    def _series_of(self, subject: str, sheet: Sheet, after: int) -> Iterator[Piece]:
+        known = self._labels.of(subject, sheet.ids, self._now)
+        for fact in sheet.facts:
+            for number, label, samples in zip(
+                sheet.ids, known, sheet.series(fact, range(len(sheet.ids))), strict=True
+            ):
+                entity = self._labels.kinds.get(number) if subject == Subject.PART else _ENTITIES[subject]
+                found = [
+                    (time, value)
+                    for time, value in zip(*samples, strict=True)
+                    if value is not None and time > after
+                ]
+                if found and label is not None and entity is not None:
+                    yield encode_series(metric_name(entity, fact), label, found)
+
+    def _states(self) -> Iterator[Piece]:
+        """Yield the states as they are now, at the time at which they were collected."""
+        since = self._visit.cursor.states_sent_to
+        rows = Collected.objects.filter(
+            olt=self._olt_id, datum__in=(_STATES, _PORT_STATES), collected_at__gt=since
+        )
+        dates = dict(rows.values_list("datum", "collected_at"))
+        if (at := dates.get(_STATES)) is not None:
+            yield from self._states_of_onus(at)
+        if (at := dates.get(_PORT_STATES)) is not None:
+            yield from self._states_of_ports(at)
+        if dates:
+            self._visit.cursor = replace(self._visit.cursor, states_sent_to=max(dates.values()))
+
+    def _states_of_onus(self, at: datetime) -> Iterator[Piece]:
+        states = self._labels.read_onus(self._now)
+        known = self._labels.of(Subject.ONU, states.ids, self._now)
+        online = [
+            (label, (value,)) for label, value in zip(known, states.online, strict=True) if label is not None
+        ]
+        yield from self._encode(at, ["facho_onu_online"], online)
+        counts = [
+            (self._encode_labels(port=place, state=state), (float(count),))
+            for place, both in sorted(states.ports.items())
+            for state, count in zip(("online", "offline"), both, strict=True)
+        ]
+        yield from self._encode(at, ["facho_port_onus"], counts)
+
+    def _states_of_ports(self, at: datetime) -> Iterator[Piece]:
+        rows = PonPort.objects.filter(olt=self._olt_id).order_by("id").values_list("place", "state")
+        states = [(self._encode_labels(port=place), (is_up(state),)) for place, state in rows]
+        yield from self._encode(at, ["facho_port_up"], states)
+
+    def _status(self) -> Iterator[Piece]:
+        """Yield whether the OLT answers, at each visit: it shows too that the sender works."""
+        names = self._labels.names
+        if names.is_enabled and names.is_reachable is not None:
+            own = self._encode_labels(brand=names.brand)
+            yield from self._encode(self._now, ["facho_olt_online"], [(own, (float(names.is_reachable),))])
+
+    def _encode_labels(self, **own: str) -> bytes:
+        return encode_labels({**self._labels.names.labels, **own})
+
+
+def _next_hour(sent_to: datetime) -> datetime:
+    """Return the hour of the first moment that was not sent."""
+    return hour_of(sent_to + _MOMENT)
+
+
+_ENTITIES: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.LINK.value: "uplink"}
+_FRAMES: Final = (
+    "SELECT subject, at, data FROM onu_history_frames WHERE olt_id = %s"  # noqa: S608 - our own words
+    f" AND subject IN ({', '.join(['%s'] * len(Subject.values))}) AND at > %s AND at < %s"
+    " ORDER BY at, id LIMIT %s"
+)
+_CLOSED: Final = (
+    "SELECT data FROM onu_history WHERE olt_id = %s AND subject = %s AND place = %s AND hour = %s"
+)
