@@ -47,7 +47,7 @@ def test_the_overview_of_an_olt_is_short(
 
 TABS = {
     "en": ("Overview", "ONUs and ports", "Hardware", "Collection", "Load", "Events"),
-    "es": ("Resumen", "ONUs y puertos", "Equipo", "Recolección", "Carga", "Eventos"),
+    "es": ("Resumen", "ONUs y puertos", "Hardware", "Recolección", "Carga", "Eventos"),
 }
 ADDRESSES = (
     "/olts/1/",

@@ -41,7 +41,7 @@ _DAY: Final = timedelta(hours=24)
 # A collection of this very moment is in the period.
 _INCLUDED: Final = timedelta(seconds=1)
 _TRAFFIC: Final = ("in_bps", "out_bps")
-_VERSIONS: Final[Mapping[str, str]] = {"sw_version": "SW", "hw_version": "HW", "serial": "S/N"}
+_VERSIONS: Final[Mapping[str, str]] = {"sw_version": "SW", "hw_version": "HW"}
 _ERRORS: Final = ("in_errors_s", "out_errors_s")
 _DISCARDS: Final = ("in_discards_s", "out_discards_s")
 # What the table of uplinks shows; the page of an uplink shows all. Of several facts it shows the sum.
@@ -291,7 +291,10 @@ def _entity_with(fact: str, entity: Entity) -> Entity:
 
 def read_part_page(part: OltHealth, hours: int, now: datetime) -> HardwarePage:
     item = _part_item(part_row(part))
-    named = [(gettext("Model") if part.kind == PartKind.OLT else gettext("Type"), item.name)]
+    named = [
+        (gettext("Model") if part.kind == PartKind.OLT else gettext("Type"), item.name),
+        (fact_name("serial", Entity.BOARD), part.serial),
+    ]
     return _page(part, Subject.PART, replace(item, facts=[*named, *item.facts]), hours, now)
 
 

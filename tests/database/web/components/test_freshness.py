@@ -160,7 +160,12 @@ def test_ports_and_boards_behind_a_dead_olt_are_not_green(viewer: Client, onu: O
     Collected.objects.create(olt=onu.olt, datum="port.state", collected_at=now)
     Collected.objects.create(olt=onu.olt, datum="board.state", collected_at=now)
     olt = f"/olts/{onu.olt_id}/"
-    paths = (f"{olt}ports/part/", f"{olt}load/part/", "/admin/chassis/ponport/", "/admin/chassis/olthealth/")
+    paths = (
+        f"{olt}ports/part/",
+        f"{olt}hardware/part/",
+        "/admin/chassis/ponport/",
+        "/admin/chassis/olthealth/",
+    )
     for path in paths:
         assert "unknown (OLT down)" not in get(viewer, path), path
     # The cause is of the last time: a port that is up has none.
