@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from django.contrib.auth.models import User
 
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
-from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
+from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
 from facho.apps.db.fields import SecretText
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.execution_coordinator.models import (
@@ -124,6 +124,7 @@ def _found(olt: Olt, number: int) -> None:
     place = {"frame": 0, "slot": 1, "port": number}
     PonPort.objects.create(olt=olt, place=f"0/1/{number}", state="up", updated_at=NOW, **place)
     OltHealth.objects.create(olt=olt, part="board 0/1", kind="board", state="ok", updated_at=NOW)
+    Uplink.objects.create(olt=olt, place=f"0/9/{number}", state="up", updated_at=NOW)
     Unprovisioned.objects.create(olt=olt, identity=f"A{number}", first_seen=NOW, last_seen=NOW, **place)
 
 

@@ -21,6 +21,7 @@ LISTS = {
     "discovery/onuevent": "0/1/3:12",
     "chassis/ponport": "0/1/5",
     "chassis/olthealth": "H801SCUN",
+    "chassis/uplink": "0/9/1",
     "chassis/unprovisioned": "HWTC0000BEEF",
     "snmp_jobs/snmpjob": "Optics Huawei",
     "snmp_jobs/snmpjobhost": "Optics Huawei",

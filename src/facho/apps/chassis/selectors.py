@@ -147,7 +147,7 @@ def port_numbers(olt_id: int) -> dict[str, int]:
 
 def health_of(olt_id: int) -> Health:
     parts = sorted(OltHealth.objects.filter(olt=olt_id).order_by(), key=_part_order)
-    of_kind = {kind: [_part_row(row) for row in parts if row.kind == kind] for kind in PartKind}
+    of_kind = {kind: [part_row(row) for row in parts if row.kind == kind] for kind in PartKind}
     itself = of_kind[PartKind.OLT]
     boards, fans, psus = (of_kind[kind] for kind in (PartKind.BOARD, PartKind.FAN, PartKind.PSU))
     return Health(itself[0] if itself else None, boards, fans, psus)
@@ -156,7 +156,7 @@ def health_of(olt_id: int) -> Health:
 def uplinks_of(olt_id: int) -> list[UplinkRow]:
     """Return the uplinks of an OLT, ordered by the numbers in their places."""
     rows = Uplink.objects.filter(olt=olt_id).order_by()
-    return [_uplink_row(row) for row in sorted(rows, key=lambda row: _numbers_first(row.place))]
+    return [uplink_row(row) for row in sorted(rows, key=lambda row: _numbers_first(row.place))]
 
 
 def uplink_rates(olt_id: int, now: datetime) -> dict[int, dict[str, float]]:
@@ -221,7 +221,8 @@ _BY_PORT: Final = (
 )
 
 
-_RATES_LAST: Final = timedelta(minutes=15)
+# So long the last rates count as those of now.
+_RATES_LAST: Final = timedelta(hours=1)
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
@@ -261,7 +262,7 @@ def _port_row(row: PonPort, counted: dict[str, PortCount]) -> PortRow:
     )
 
 
-def _uplink_row(row: Uplink) -> UplinkRow:
+def uplink_row(row: Uplink) -> UplinkRow:
     return UplinkRow(
         id=row.pk,
         uplink=row.place,
@@ -290,7 +291,7 @@ def _reported_onus(row: PonPort, counted: dict[str, PortCount]) -> int | None:
     return 0 if counted else None
 
 
-def _part_row(row: OltHealth) -> PartRow:
+def part_row(row: OltHealth) -> PartRow:
     return PartRow(
         id=row.pk,
         kind=row.kind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -11,13 +11,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 
-from facho.apps.chassis.models import PartKind
-from facho.apps.chassis.selectors import health_of
 from facho.apps.db.database import database_now
-from facho.apps.discovery.selectors import collected_at, parts_collected_at
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
-from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.csv_answer import csv_answer, wants_csv
@@ -25,6 +21,7 @@ from facho.web.components.list_query import OltQuery, parse_choice, parse_olt_qu
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.recent_events import recent_events
 from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
+from facho.web.hardware import data as hardware
 from facho.web.olts.actions import pop_undo
 from facho.web.olts.collection import read_collection_details
 from facho.web.olts.head import read_olt_head
@@ -35,7 +32,7 @@ from facho.web.olts.onus_and_ports import read_onus_and_ports
 from facho.web.olts.overview import read_olt_overview
 from facho.web.olts.tabs import Tab, tab_url
 from facho.web.olts.traffic import read_olt_traffic
-from facho.web.onus.data import DEFAULT_HOURS, HOURS
+from facho.web.onus import data as onus
 
 VIEW = ("view", "hosts.olt")
 _EVENTS_SHOWN: Final = 50
@@ -84,29 +81,11 @@ def _onus_and_ports(olt_id: int, now: datetime) -> Mapping[str, Any]:
 
 
 def _load(olt_id: int, now: datetime) -> Mapping[str, Any]:
-    collected = parts_collected_at(collected_at(olt_id))
-    return {
-        "load": read_olt_load(olt_id, now),
-        "health": health_of(olt_id),
-        # When something of it was last collected, and how often that is done.
-        "health_at": max((collected[kind] for kind in PartKind.values if kind in collected), default=None),
-        "health_every": collection_intervals([olt_id]).get(olt_id, Intervals()).of("board.state"),
-        "condition": read_olt_head(olt_id, now).olt.condition,
-        "now": now,
-    }
+    return {"load": read_olt_load(olt_id, now)}
 
 
 def _events(olt_id: int, now: datetime) -> Mapping[str, Any]:
     return {"events": recent_events(_EVENTS_SHOWN, olt_id), "now": now, "olt_id": olt_id}
-
-
-def _traffic_part(olt_id: int, hours: int) -> SharedPart:
-    return SharedPart(
-        "olts/traffic.html",
-        lambda: {"found": read_olt_traffic(olt_id, hours, database_now()), "periods": HOURS},
-        about=f"{olt_id} {hours}",
-        max_age=_TRAFFIC_EVERY / 2,
-    )
 
 
 _SHARED_TABS: Final[Mapping[Tab, SharedTab]] = {
@@ -115,7 +94,29 @@ _SHARED_TABS: Final[Mapping[Tab, SharedTab]] = {
     Tab.LOAD: SharedTab("olts/load.html", _load, timedelta(seconds=30)),
     Tab.EVENTS: SharedTab("olts/events.html", _events, timedelta(seconds=5)),
 }
-_TRAFFIC_EVERY: Final = timedelta(seconds=30)
+
+
+class PeriodTab(NamedTuple):
+    """A tab with charts of a period that the reader chooses, one of `hours`."""
+
+    template: str
+    read: Callable[[int, int, datetime], Any]
+    hours: Sequence[int]
+    usual: int
+
+    def parse_hours(self, request: HttpRequest) -> int:
+        return parse_choice(request.GET, "hours", self.hours, self.usual)
+
+
+def _hardware(olt_id: int, hours: int, now: datetime) -> hardware.Hardware:
+    return hardware.read_hardware(olt_id, read_olt_head(olt_id, now).olt.condition, hours, now)
+
+
+_PERIOD_TABS: Final[Mapping[Tab, PeriodTab]] = {
+    Tab.TRAFFIC: PeriodTab("olts/traffic.html", read_olt_traffic, onus.HOURS, onus.DEFAULT_HOURS),
+    Tab.HARDWARE: PeriodTab("hardware/tab.html", _hardware, hardware.HOURS, hardware.HOURS[0]),
+}
+_PERIOD_EVERY: Final = timedelta(seconds=30)
 # That of the collection has buttons, which have a token of their person.
 _COLLECTION_EVERY: Final = timedelta(seconds=2)
 
@@ -144,10 +145,10 @@ def olt(request: HttpRequest, olt_id: int, tab: Tab | None = None) -> HttpRespon
         content = render_to_string("olts/collection.html", _collection_context(request, olt_id), request)
         context |= {"content": content, "every": _COLLECTION_EVERY}
         context["details"] = read_collection_details(head.olt, now, current())
-    elif shown is Tab.TRAFFIC:
-        hours = _hours_shown(request)
-        part = rendered_part(request, _traffic_part(olt_id, hours))
-        context |= {"content": part.html, "etag": part.etag, "every": _TRAFFIC_EVERY}
+    elif shown in _PERIOD_TABS:
+        hours = _PERIOD_TABS[shown].parse_hours(request)
+        part = rendered_part(request, _period_part(olt_id, shown, hours))
+        context |= {"content": part.html, "etag": part.etag, "every": _PERIOD_EVERY}
         context["part_query"] = f"?hours={hours}"
     else:
         part = rendered_part(request, _tab_part(olt_id, shown))
@@ -169,13 +170,9 @@ def olt_part(request: HttpRequest, olt_id: int, tab: Tab) -> HttpResponse:
     _require_olt(olt_id)
     if tab is Tab.COLLECTION:
         return render(request, "olts/collection.html", _collection_context(request, olt_id))
-    if tab is Tab.TRAFFIC:
-        return answer_part(request, _traffic_part(olt_id, _hours_shown(request)))
+    if tab in _PERIOD_TABS:
+        return answer_part(request, _period_part(olt_id, tab, _PERIOD_TABS[tab].parse_hours(request)))
     return answer_part(request, _tab_part(olt_id, tab))
-
-
-def _hours_shown(request: HttpRequest) -> int:
-    return parse_choice(request.GET, "hours", HOURS, DEFAULT_HOURS)
 
 
 @part_for(*VIEW)
@@ -209,6 +206,16 @@ def _require_olt(olt_id: int) -> None:
 def _head_part(olt_id: int) -> SharedPart:
     return SharedPart(
         "olts/head.html", lambda: {"head": read_olt_head(olt_id, database_now())}, about=str(olt_id)
+    )
+
+
+def _period_part(olt_id: int, tab: Tab, hours: int) -> SharedPart:
+    shown = _PERIOD_TABS[tab]
+    return SharedPart(
+        shown.template,
+        lambda: {"found": shown.read(olt_id, hours, database_now()), "periods": shown.hours},
+        about=f"{olt_id} {hours}",
+        max_age=_PERIOD_EVERY / 2,
     )
 
 

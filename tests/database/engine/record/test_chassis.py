@@ -91,7 +91,8 @@ def test_every_family_tells_of_its_chassis_what_its_profile_has(brand: str) -> N
     assert PonPort.objects.count() == (SHAPE.ports if Entity.PORT in entities else 0)
     assert Unprovisioned.objects.count() == (SHAPE.autofind if Entity.AUTOFIND in entities else 0)
     kinds = set(OltHealth.objects.values_list("kind", flat=True))
-    assert kinds - {"olt"} == {kind.value for kind in (Entity.BOARD, Entity.FAN) if kind in entities}
+    parts = {Entity.BOARD, Entity.FAN, Entity.PSU}
+    assert kinds - {"olt"} == {kind.value for kind in parts & entities}
     numbers = [port["port"] for port in chassis_json(olt, NOW)["pon_ports"]]
     assert numbers == sorted(numbers, key=lambda place: [int(number) for number in place.split("/")])
 
@@ -99,10 +100,11 @@ def test_every_family_tells_of_its_chassis_what_its_profile_has(brand: str) -> N
 def test_what_is_not_known_of_an_olt_is_null(capsys: pytest.CaptureFixture[str]) -> None:
     make_olt("north")
     told = shown("north", capsys)
-    assert told["health"] == {"cpu": None, "memory": None, "temperature": None, "boards": [], "fans": []}
+    nothing = {"boards": [], "fans": [], "psus": [], "facts": {}}
+    assert told["health"] == {"cpu": None, "memory": None, "temperature": None, **nothing}
     assert (told["brand"], told["family"], told["snmp_version"]) == ("huawei", "huawei", "2c")
     assert (told["model"], told["version"], told["uptime_seconds"]) == (None, None, None)
-    assert (told["pon_ports"], told["lacks"], told["nodes"]) == ([], [], [])
+    assert (told["pon_ports"], told["uplinks"], told["lacks"], told["nodes"]) == ([], [], [], [])
 
 
 def test_the_uptime_goes_on_after_it_was_read() -> None:

@@ -51,6 +51,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "PortOutage",
     "PonPort",
     "OltHealth",
+    "Uplink",
     "Unprovisioned",
     "Worker",
     "Poller",
