@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.utils import translation
 
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import columns_for
@@ -79,7 +80,7 @@ def test_a_state_in_our_words_and_a_counter_of_32_bits(olt: Olt) -> None:
 
 
 def test_an_unknown_fact_is_refused_with_the_way_to_declare_it(olt: Olt, tmp_path: Path) -> None:
-    with pytest.raises(CommandError) as refused:
+    with translation.override("en"), pytest.raises(CommandError) as refused:
         add_oid(NewOid("mine", OWN, "acme", provides="wifi_clients"))
     assert refused.value.field == "provides"
     assert str(refused.value).endswith(
@@ -90,7 +91,10 @@ def test_an_unknown_fact_is_refused_with_the_way_to_declare_it(olt: Olt, tmp_pat
 def test_a_thing_of_which_the_family_has_no_table_is_refused(tmp_path: Path) -> None:
     with using_profiles(write(tmp_path, acme=acme())):
         sync_profiles(profiles_in_use())
-        with pytest.raises(CommandError, match="has no table of these things") as refused:
+        with (
+            translation.override("en"),
+            pytest.raises(CommandError, match="has no table of these things") as refused,
+        ):
             add_oid(NewOid("mine", OWN, "acme", entity="port", provides="name"))
     assert refused.value.field == "entity"
 
