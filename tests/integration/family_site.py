@@ -42,6 +42,12 @@ _ONU_LEAVES_OUT = (
     "olt",
     "presence",
     "last_seen",
+    # Which facts of this kind a family has is tested in test_facts.py.
+    "hw_version",
+    "sw_version",
+    "ip",
+    "facts",
+    "unis",
 )
 _WAITING = ("port", "serial", "mac", "model")
 

@@ -1,4 +1,4 @@
-"""A Nokia ISAM that shows its interfaces, and not the tables of ASAM: they may be missing or not permitted."""
+"""A Nokia ISAM that shows its interfaces alone: the tables of ASAM may be missing or not permitted."""
 
 from __future__ import annotations
 
