@@ -7,7 +7,7 @@ bad row makes its column be read row by row, where the bad row is reported and t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import eq
 from typing import Final, cast
@@ -185,6 +185,7 @@ class _CompiledTable:
         ]
         if not given:
             return
+        conditions = [_passing(rows, when) for when in self._table.rows]
         index = named.find(self._table, self._index)
         joined = into.keys_by_mac() if "mac" in self._table.index.gives else None
         # Most columns of a table have the same rows; then the row numbers are found once.
@@ -193,8 +194,8 @@ class _CompiledTable:
         for fact, sources in given:
             for source, reader in sources:
                 column = rows[source.oid]
-                if source.when is not None:
-                    column = _filter_rows(column, rows.get(source.when.oid, {}), source.when)
+                for passes in (*conditions, *([_passing(rows, source.when)] if source.when else ())):
+                    column = {suffix: raw for suffix, raw in column.items() if passes(suffix)}
                 if source.percent_of:
                     column = _percentages(column, rows.get(source.percent_of, {}))
                 into.add_column(
@@ -262,11 +263,13 @@ def _read_one(read: Read, raw: object, where: tuple[Problems, str, str, bytes]) 
         return None
 
 
-def _filter_rows(column: Rows, deciding: Rows, when: When) -> Rows:
-    wanted = when.value.encode() if isinstance(when.value, str) else when.value
-    return {
-        suffix: raw for suffix, raw in column.items() if (deciding.get(suffix) == wanted) is not when.unless
-    }
+def _passing(rows: Mapping[str, Rows], when: When) -> Callable[[bytes], bool]:
+    """Return the condition as a function of the index of a row."""
+    deciding, holds = rows.get(when.oid, {}), when.holds
+    # Most rows have one of a few values.
+    known = {raw: holds(raw) for raw in set(deciding.values())}
+    otherwise = holds(None)
+    return lambda suffix: known[deciding[suffix]] if suffix in deciding else otherwise
 
 
 def _percentages(column: Rows, wholes: Rows) -> Rows:

@@ -18,13 +18,15 @@ from facho.vendors.profile_entries import (
     unread,
     whole,
 )
-from facho.vendors.schema import Column, NumberInText, Origin, Rule, Source, When, Word
+from facho.vendors.schema import Column, InterfaceSearch, NumberInText, Origin, Rule, Source, When, Word
 
 ORIGIN_KEYS: Final = {"confidence": one_of(Confidence), "source": Entry.text}
 _NO_MEANING: Final = "none"
 _CELL_KEYS: Final = {"column": whole(0, LARGEST_ARC), "oid": Entry.oid}
 _CELL: Final = Form(_CELL_KEYS, short="column")
-_WHEN: Final = Form({**_CELL_KEYS, "is": Entry.raw, "is_not": Entry.raw})
+_WHEN: Final = Form(
+    {**_CELL_KEYS, "is": list_of(Entry.raw), "is_not": list_of(Entry.raw), "fits": Entry.pattern}
+)
 _SOURCE_KEYS: Final = {**_CELL_KEYS, "when": _WHEN.read, "percent_of": _CELL.read}
 _WORD: Final = Form({"word": Entry.text, "is": unread}, ("word", "is"))
 _NUMBER_IN_TEXT: Final = Form({"after": Entry.text, "before": Entry.text})
@@ -44,6 +46,7 @@ _NUMBER_KEYS: Final = {
     "offset": Entry.number,
     "milliwatts": Entry.factor,
     "number_in_text": _number_in_text,
+    "number_in_octets": Entry.flag,
     "text_scale": Entry.factor,
     "range": bounds(Entry.number),
     "unit": Entry.text,
@@ -57,10 +60,11 @@ _RULE_KEYS: Final = {
     "no_value": list_of(Entry.raw),
     "enum": unread,
 }
-_OTHERWISE: Final = Form({**_SOURCE_KEYS, **_RULE_KEYS}, short="column")
+_OTHERWISE: Final = Form({**_SOURCE_KEYS, **_RULE_KEYS, "if_missing": Entry.flag}, short="column")
 _COLUMN: Final = Form(
     {
-        **_OTHERWISE.keys,
+        **_SOURCE_KEYS,
+        **_RULE_KEYS,
         "otherwise": list_of(_OTHERWISE.read),
         "fallback": Entry.flag,
         "keep_last": Entry.flag,
@@ -113,29 +117,54 @@ def pop_origin(fields: Fields, inherited: Origin) -> Origin:
 
 
 def _parse_otherwise(fields: Fields, table_oid: str, name: str, fact: Fact) -> Source | None:
+    if_missing: bool = fields.values.pop("if_missing", False)
     source = _parse_source(fields, table_oid)
     rule = _parse_rule(fields, name, fact)
+    if source is None:
+        return None
+    source = replace(source, if_missing=if_missing)
     # A place that says anything about how it is read takes nothing from the rule of its column.
     own = not fields.entries.keys().isdisjoint(_RULE_KEYS)
-    return replace(source, rule=rule) if own and source is not None else source
+    return replace(source, rule=rule) if own else source
 
 
 def _parse_source(fields: Fields, table_oid: str) -> Source | None:
     when: Fields | None = fields.values.pop("when", None)
     whole: Fields | None = fields.values.pop("percent_of", None)
     oid = _pop_oid(fields, table_oid)
-    condition = _parse_when(when, table_oid) if when else None
+    condition = parse_when(when, table_oid) if when else None
     percent_of = _pop_oid(whole, table_oid) if whole else None
     return None if oid is None else Source(oid, condition, percent_of=percent_of or "")
 
 
-def _parse_when(fields: Fields, table_oid: str) -> When | None:
+_INTERFACE: Final = Form({**_WHEN.keys, "within": list_of(bounds(Entry.whole))})
+
+
+def parse_interface(entry: Entry) -> InterfaceSearch | None:
+    """Return an interface to look for, from a condition and the ranges in which it may be."""
+    fields = _INTERFACE.read(entry)
+    within = fields.values.pop("within", ())
+    when = parse_when(fields, "")
+    return None if when is None else InterfaceSearch(when, within)
+
+
+def parse_rows(entry: Entry, table_oid: str) -> tuple[When, ...]:
+    """Return the conditions on the rows of a table: one, or a list of them."""
+    found = (parse_when(_WHEN.read(item), table_oid) for item in entry.items())
+    return tuple(when for when in found if when is not None)
+
+
+def parse_when(fields: Fields, table_oid: str) -> When | None:
     oid = _pop_oid(fields, table_oid)
     if len(fields.values) != 1:
-        fields.entry.wrong("needs 'is' or 'is_not', and one of them only")
+        fields.entry.wrong("needs 'is', 'is_not' or 'fits', and one of them only")
         return None
     [(key, value)] = fields.values.items()
-    return None if oid is None else When(oid, value, key == "is_not")
+    if value == ():
+        fields.wrong(key, "there is no value in it")
+    if oid is None or not value:
+        return None
+    return When(oid, fits=value) if key == "fits" else When(oid, value, unless=key == "is_not")
 
 
 def _pop_oid(fields: Fields, table_oid: str) -> str | None:

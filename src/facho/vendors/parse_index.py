@@ -119,7 +119,10 @@ def _parse_part(fields: Fields) -> IndexPart | None:
             )
         case {"part": part}:
             low, high = fields.values.get("range", (None, None))
-            return Plain(part, fields.values.get("plus", 0), low, high)
+            ignore_others = fields.values.get("ignore_others", False)
+            if ignore_others and low is None:
+                fields.wrong("ignore_others", "without 'range', every number counts")
+            return Plain(part, fields.values.get("plus", 0), low, high, ignore_others)
     fields.entry.wrong(
         "a part of an index is a name, or has one of part, bits, packings, names, skip, only, text"
     )

@@ -27,6 +27,7 @@ _LONGEST_CACHED: Final = 64
 # No instrument in these devices is better than a hundredth of a dB.
 _DIGITS_OF: Final = {"dBm": 2}
 _DIGITS: Final = 3
+_OCTETS_OF_COUNTER: Final = 8
 _NUMBER_LETTERS: Final = "+-.0123456789"
 
 
@@ -70,6 +71,9 @@ def compile_rule(fact: Fact, rule: Rule) -> Reader:
     match fact.kind:
         case Kind.WHOLE if rule == Rule() and fact.low == 0 and fact.high is None:
             return _counter(_number(fact, rule))
+        case Kind.WHOLE if fact.is_counter:
+            # Not cached: a counter of 32 bits is equal to one of 64, but not the same.
+            return _each(_number(fact, rule))
         case Kind.NUMBER | Kind.WHOLE | Kind.RATE:
             return _cached(_number(fact, rule))
         case Kind.WORD:
@@ -97,7 +101,7 @@ def _counter(read: Read) -> Reader:
 
     def read_all(values: Collection[object]) -> list[object]:
         if all(issubclass(kind, int) for kind in set(map(type, values))):
-            # They keep their type: a counter of 32 bits comes round, one of 64 does not.
+            # They keep their type, as in _number().
             numbers = list(cast(Collection[int], values))
             if min(numbers, default=0) >= 0:
                 return cast(list[object], numbers)
@@ -130,6 +134,8 @@ def _number(fact: Fact, rule: Rule) -> Read:
             if found is None:
                 return None
             number, scale = found, rule.text_scale
+        elif isinstance(raw, bytes) and rule.number_in_octets and len(raw) == _OCTETS_OF_COUNTER:
+            number, scale = int.from_bytes(raw, "big"), rule.scale
         elif rules.is_nothing(raw):
             return None
         else:
@@ -147,7 +153,10 @@ def _number(fact: Fact, rule: Rule) -> Read:
             raise BadValue(
                 f"{shown(raw)} is {value:g} {fact.unit}".rstrip() + f", not within {low} to {high}"
             )
-        return round(value) if whole else round(value, digits)
+        if not whole:
+            return round(value, digits)
+        # A whole number keeps its type: a counter of 32 bits comes round, one of 64 does not.
+        return value if isinstance(value, int) else round(value)
 
     return read
 

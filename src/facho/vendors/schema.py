@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from facho.vendors.facts import Confidence, Entity, Fact, Registry
 
+LONGEST_NAME = 255
 PARTS = ("frame", "slot", "port", "onu", "uni", "row", "name", "mac")
 
 
@@ -71,6 +72,8 @@ class Plain:
     plus: int = 0
     low: int | None = None
     high: int | None = None
+    # Ignore numbers out of its range: other interfaces in IF-MIB.
+    ignore_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ class IndexLayout:
     def one_to_one(self) -> bool:
         """Return whether every index is a place, and no two are the same place."""
         return not any(
-            isinstance(part, Skip | Only | Named) or (isinstance(part, Packed) and part.ignore_others)
+            isinstance(part, Skip | Only | Named) or (isinstance(part, Packed | Plain) and part.ignore_others)
             for part in self.parts
         )
 
@@ -196,6 +199,8 @@ class Rule:
     # Milliwatts of a step of the raw value, where power is linear.
     milliwatts: float = 0.0
     number_in_text: NumberInText | None = None
+    # A number may come as a text of so many octets, the highest first.
+    number_in_octets: bool = False
     text_scale: float = 1.0
     low: float | None = None
     high: float | None = None
@@ -209,11 +214,25 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition on rows: another column has this raw value, or has not."""
+    """A condition on rows: another column has one of these raw values, or a text of this form; or has not."""
 
     oid: str
-    value: int | str
+    values: tuple[int | str, ...] = ()
+    fits: re.Pattern[str] | None = None
     unless: bool = False
+
+    def holds(self, raw: object) -> bool:
+        """Return whether the condition holds where that column has this raw value; None where it has none."""
+        if self.fits is not None:
+            return (
+                isinstance(raw, bytes) and len(raw) <= LONGEST_NAME and bool(self.fits.fullmatch(_text(raw)))
+            )
+        having = any(raw == (each.encode() if isinstance(each, str) else each) for each in self.values)
+        return having is not self.unless
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").strip("\0 ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +244,12 @@ class Source:
     rule: Rule | None = None
     # The OID of the column that is 100 % of the value.
     percent_of: str = ""
+    # Of the places in `otherwise`: asked for only while the OLT does not have the column itself.
+    if_missing: bool = False
 
     @property
     def helpers(self) -> Iterator[tuple[str, str]]:
-        """Yield the columns that have to be read with it: the purpose and OID of each."""
+        """Yield the columns that its own rules need: the purpose and OID of each."""
         if self.when is not None:
             yield "when", self.when.oid
         if self.percent_of:
@@ -274,6 +295,13 @@ class Table:
     # It costs the OLT much, so that a slower schedule is proposed.
     slow: bool = False
     line: int = 0
+    # Conditions on its rows, which must all hold; other rows are ignored.
+    rows: tuple[When, ...] = ()
+
+    def helpers(self, source: Source) -> Iterator[tuple[str, str]]:
+        """Yield the columns that have to be read with a source: the purpose and OID of each."""
+        yield from (("rows", when.oid) for when in self.rows)
+        yield from source.helpers
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +321,21 @@ class RequestRules:
 
 
 @dataclass(frozen=True, slots=True)
+class InterfaceSearch:
+    """An interface that the device must have: a row of IF-MIB for which a condition holds."""
+
+    when: When
+    # The first and last number of the interfaces to look at; all where there are none.
+    within: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Return the name under which it is told what was found."""
+        wanted = self.when.fits.pattern if self.when.fits else self.when.values
+        return f"{self.when.oid} {wanted} {self.within}"
+
+
+@dataclass(frozen=True, slots=True)
 class DetectRule:
     """Conditions that must all hold. A `probe` is an OID under which there must be a row."""
 
@@ -303,6 +346,7 @@ class DetectRule:
     descr: re.Pattern[str] | None = None
     probe: str = ""
     probe_text: re.Pattern[str] | None = None
+    interface: InterfaceSearch | None = None
     model: str = ""
 
 
@@ -357,4 +401,4 @@ def table_oids(table: Table) -> Iterator[str]:
     for column in table.columns:
         for source in (column.source, *column.otherwise):
             yield source.oid
-            yield from (oid for _, oid in source.helpers)
+            yield from (oid for _, oid in table.helpers(source))

@@ -7,11 +7,12 @@ from importlib import resources
 import pytest
 
 from facho.core.onu_states import DownCause, OnuStatus, reported_states
-from facho.vendors import BadProfile, Decoder, Entity, builtin
+from facho.snmp.values import Counter32
+from facho.vendors import GENERIC, BadProfile, Decoder, Entity, builtin
 from facho.vendors.facts import Confidence
 from facho.vendors.parse import parse_profile
 from facho.vendors.rules import compile_rule
-from tests.unit.vendors.rows import under
+from tests.unit.vendors.rows import Cells, under
 
 GOOD = """\
 profile: acme
@@ -123,7 +124,7 @@ def test_a_good_profile_is_taken() -> None:
             "serial: 3",
             "serial: {column: 3, when: {column: 4}}",
             "line 20, tables.onus.columns.serial.when",
-            "needs 'is' or 'is_not'",
+            "needs 'is', 'is_not' or 'fits'",
         ),
         (
             "serial: 3",
@@ -425,6 +426,89 @@ def test_a_column_that_is_never_to_be_read_is_not_read() -> None:
     assert "1.3.6.1.4.1.99999.2.1.3 is never to be read: passwords" in mistakes(text)[0]
 
 
+UPLINKS = """\
+  uplinks:
+    of: uplink
+    oid: 1.3.6.1.2.1.31.1.1.1
+    index: interface
+    rows: [{oid: 1.3.6.1.2.1.2.2.1.3, is: [6, 117]}, {column: 1, fits: '(?i)x?ge.*'}]
+    columns:
+      name: 1
+      in_octets: {column: 6, number_in_octets: yes, otherwise: {oid: 1.3.6.1.2.1.2.2.1.10, if_missing: yes}}
+"""
+WITH_UPLINKS = GOOD.replace("  port: [", "  interface: [row]\n  port: [") + UPLINKS
+
+
+def test_a_table_keeps_the_rows_for_which_its_conditions_hold() -> None:
+    decoded = Decoder(parse_profile(WITH_UPLINKS, "acme.yaml")).decode(
+        under(
+            "1.3.6.1.2.1",
+            {
+                "2.2.1.3": {1: 6, 2: 117, 3: 53, 4: 6, 5: 6},
+                "31.1.1.1.1": {1: b"ge0/1", 2: b"XGE0/2\0", 3: b"ge0/3.100", 4: b"pon0/4", 6: b"ge0/6"},
+                "31.1.1.1.6": {1: 7, 2: 8, 3: 9, 4: 10, 5: 11, 6: 12},
+            },
+        )
+    )
+    uplinks = decoded[Entity.UPLINK]
+    assert [key.extra for key in uplinks.keys] == [1, 2]
+    assert uplinks.columns == {"name": ["ge0/1", "XGE0/2"], "in_octets": [7, 8]}
+    assert len(decoded.problems) == 0
+
+
+def test_without_the_column_that_decides_no_row_is_kept() -> None:
+    names = under("1.3.6.1.2.1.31.1.1.1", {"1": {1: b"ge0/1"}})
+    assert len(Decoder(parse_profile(WITH_UPLINKS, "acme.yaml")).decode(names)[Entity.UPLINK]) == 0
+
+
+def test_the_columns_of_conditions_are_read_with_the_table() -> None:
+    profile = parse_profile(WITH_UPLINKS, "acme.yaml")
+    assert "1.3.6.1.2.1.2.2.1.3" in profile.oids(Entity.UPLINK)
+
+
+def test_interfaces_out_of_a_range_are_ignored_where_the_index_says_so() -> None:
+    text = WITH_UPLINKS.replace(
+        "interface: [row]", "interface: [{part: row, range: [100, 199], ignore_others: yes}]"
+    ).replace("    rows: [{oid: 1.3.6.1.2.1.2.2.1.3, is: [6, 117]}, {column: 1, fits: '(?i)x?ge.*'}]\n", "")
+    names = under("1.3.6.1.2.1.31.1.1.1", {"1": {99: b"a", 100: b"b", 199: b"c", 200: b"d"}})
+    decoded = Decoder(parse_profile(text, "acme.yaml")).decode(names)
+    assert [key.extra for key in decoded[Entity.UPLINK].keys] == [100, 199]
+    assert decoded.unreadable == {}
+
+
+def test_counters_as_texts_of_eight_octets_are_numbers() -> None:
+    profile = parse_profile(WITH_UPLINKS, "acme.yaml")
+    octets: Cells = {1: (1 << 40).to_bytes(8, "big"), 2: Counter32(7), 3: b"1234"}
+    rows = under(
+        "1.3.6.1.2.1",
+        {
+            "2.2.1.3": dict.fromkeys(octets, 6),
+            "31.1.1.1.1": dict.fromkeys(octets, b"ge1"),
+            "31.1.1.1.6": octets,
+        },
+    )
+    found = Decoder(profile).decode(rows)
+    assert found[Entity.UPLINK].columns["in_octets"] == [1 << 40, 7, None]
+    assert [problem.index for problem in found.problems.first] == ["3"]
+    # A counter of 32 bits stays one, or it could not be seen to come round.
+    assert type(found[Entity.UPLINK].columns["in_octets"][1]) is Counter32
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        ("is: [6, 117]", "is: []", "there is no value in it"),
+        ("is: [6, 117]", "is: [6], fits: a", "needs 'is', 'is_not' or 'fits', and one of them only"),
+        ("fits: '(?i)x?ge.*'", "fits: '('", "no regular expression"),
+        ("{column: 1, fits", "{colunm: 1, fits", "unknown key 'colunm'"),
+        ("[row]", "[{part: row, ignore_others: yes}]", "without 'range', every number counts"),
+    ],
+)
+def test_a_mistake_in_a_condition_is_named(before: str, after: str, what: str) -> None:
+    assert before in WITH_UPLINKS
+    assert any(what in each for each in mistakes(WITH_UPLINKS.replace(before, after, 1)))
+
+
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
     text = GOOD.replace("title:", "titel:").replace("unit: dBm", "unit: mW").replace("serial: 3", "serail: 3")
     with pytest.raises(BadProfile) as caught:
@@ -478,12 +562,12 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
             f"{table.name}.{column.fact}"
             for table in builtin()[name].tables
             for column in table.columns
-            if column.origin.confidence is confidence
+            if column.origin.confidence is confidence and table.entity is not Entity.UPLINK
         }
 
     assert marked("huawei", Confidence.CONFLICT) == {"epon_optics.onu_tx_dbm", "epon_optics.onu_rx_dbm"}
     assert marked("huawei", Confidence.GUESS) == {"epon_state.down_cause", "epon_optics.voltage_v"}
-    zte = {"gpon_ip.ip", "gpon_uni.state", "cards.temperature_c", "fans.speed_rpm"}
+    zte = {"gpon_ip.ip", "gpon_uni.state", "cards.temperature_c", "fans.speed_rpm", "fans.state"}
     assert marked("zte", Confidence.GUESS) == zte
     assert marked("bdcom", Confidence.CONFLICT) == {"gpon_onus.down_cause", "epon_onus.sw_version"}
     assert marked("bdcom", Confidence.SINGLE) >= {
@@ -497,7 +581,8 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
     assert marked("fiberhome", Confidence.GUESS) == {"ports.admin_state"}
     nokia = {"ont_optics.voltage_v", "ont_optics.bias_ma", "boards.state"}
     assert marked("nokia", Confidence.GUESS) == nokia
-    assert marked("datacom", Confidence.GUESS) == {"onus.down_cause"}
+    datacom = {"onus.down_cause", "ports.in_octets", "ports.out_octets"}
+    assert marked("datacom", Confidence.GUESS) == datacom
     assert marked("vsol_gpon", Confidence.CONFLICT) == {"optics.onu_tx_dbm", "optics.onu_rx_dbm"}
     assert marked("vsol_gpon", Confidence.GUESS) == {"state.down_cause", "health.model"}
     assert marked("vsol_gpon", Confidence.SINGLE) >= {"state.admin_state", "channel.state", "state.last_up"}
@@ -508,6 +593,26 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
     single = {"olt_optics.olt_rx_dbm", "profiles.line_profile", "profiles.srv_profile"}
     assert marked("cdata_gpon", Confidence.SINGLE) == single
     assert marked("cdata_fd11", Confidence.SINGLE) == {"optics.temperature_c"}
+
+
+def test_where_no_device_showed_its_uplinks_they_are_a_guess() -> None:
+    guessed = {
+        profile.name
+        for profile in builtin().values()
+        for table in profile.tables
+        if table.name == "uplinks" and table.origin.confidence is Confidence.GUESS
+    }
+    assert guessed == {"zte_c600", "vsol_gpon", "cdata_fd11", "nokia", "fiberhome", "fiberhome_5116"}
+
+
+@pytest.mark.parametrize("name", sorted(builtin().keys() - {GENERIC}))
+def test_uplinks_of_every_family_count_in_64_bits_and_with_32_only_where_those_are_missing(name: str) -> None:
+    uplinks = [table for table in builtin()[name].tables if table.name == "uplinks"]
+    (table,) = uplinks
+    facts = {column.fact: column for column in table.columns}
+    assert facts.keys() >= {"state", "in_octets", "out_octets"}
+    for fact in ("in_octets", "out_octets"):
+        assert all(source.if_missing for source in facts[fact].otherwise)
 
 
 def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() -> None:

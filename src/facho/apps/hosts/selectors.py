@@ -328,22 +328,26 @@ def _helpers_needed(
     rows = {(row.brand.name, row.profile_oid): row for row in nearest}
     helpers = {brand: _helpers_of(brand, profiles) for brand in {column.brand for column in asked}}
     for column in asked:
-        for oid in helpers[column.brand].get(column.read_as, ()):
+        for oid in helpers[column.brand].get((column.read_as, column.entity or Entity.ONU.value), ()):
             row = rows.get((column.brand, oid))
             name, now = (row.name, row.oid) if row is not None else (oid, oid)
             yield AskedFact("", name, now, oid, "", column.brand)
 
 
-def _helpers_of(brand: str, profiles: Profiles) -> dict[str, dict[str, None]]:
-    """Return the helpers of each column of the profile, in order."""
-    needed: dict[str, dict[str, None]] = {}
+def _helpers_of(brand: str, profiles: Profiles) -> dict[tuple[str, str], dict[str, None]]:
+    """Return the helpers of each column of the profile, in order.
+
+    By its OID and what it is read for: interfaces of IF-MIB are ONUs, ports and uplinks, and what tells which
+    of them are uplinks is not needed for the state of ONUs.
+    """
+    needed: dict[tuple[str, str], dict[str, None]] = {}
     for table in profiles[brand].tables if brand in profiles else ():
         for column in table.columns:
             for source in (column.source, *column.otherwise):
-                helpers = needed.setdefault(source.oid, {})
+                helpers = needed.setdefault((source.oid, table.entity.value), {})
                 if table.index.named is not None:
                     helpers[table.index.named.column] = None
-                helpers.update((oid, None) for _, oid in source.helpers)
+                helpers.update((oid, None) for _, oid in table.helpers(source))
                 if "mac" in table.index.gives:
                     helpers.update(dict.fromkeys(_mac_columns(profiles[brand], table)))
     return needed

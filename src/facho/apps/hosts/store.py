@@ -103,7 +103,7 @@ def _helpers(profile: Profile) -> Iterator[ProfileRow]:
     for table in profile.tables:
         for column in table.columns:
             for name, source in _named_sources(table, column):
-                for purpose, oid in source.helpers:
+                for purpose, oid in table.helpers(source):
                     yield ProfileRow(f"{name}.{purpose}", oid)
 
 

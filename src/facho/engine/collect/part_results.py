@@ -104,7 +104,9 @@ class Collection:
 
 
 DISCOVERY: Final = "discovery"
-_ALWAYS_THERE: Final = frozenset({Entity.PORT, Entity.BOARD, Entity.FAN, Entity.OLT})
+_ALWAYS_THERE: Final = frozenset(
+    {Entity.PORT, Entity.BOARD, Entity.FAN, Entity.PSU, Entity.UPLINK, Entity.OLT}
+)
 # A single ONU may lack a value. When this many lack it, the OLT has no such column.
 ENOUGH: Final = 10
 

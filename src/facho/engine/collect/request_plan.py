@@ -209,7 +209,32 @@ def _tables_of(profile: Profile) -> TablesOf:
 def _column_oids(table: Table) -> Iterator[str]:
     for source in _sources(table):
         yield source.oid
-        yield from (oid for _, oid in source.helpers)
+        yield from (oid for _, oid in table.helpers(source))
+
+
+def find_substitutes(profile: Profile) -> Mapping[str, frozenset[str]]:
+    """Return the columns that are asked for only where another one is missing: by OID, those others."""
+    cached = _substitutes_by_profile.get(id(profile))
+    if cached is None:
+        cached = _substitutes_by_profile[id(profile)] = profile, _find_substitutes(profile)
+    return cached[1]
+
+
+_substitutes_by_profile: Final[dict[int, tuple[Profile, Mapping[str, frozenset[str]]]]] = {}
+
+
+def _find_substitutes(profile: Profile) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    usual: set[str] = set()
+    for table in profile.tables:
+        for column in table.columns:
+            for source in (column.source, *column.otherwise):
+                if source.if_missing:
+                    found.setdefault(source.oid, set()).add(column.source.oid)
+                else:
+                    usual.add(source.oid)
+                usual.update(oid for _, oid in table.helpers(source))
+    return {oid: frozenset(others) for oid, others in found.items() if oid not in usual}
 
 
 def split_addressable(

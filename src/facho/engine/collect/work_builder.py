@@ -31,7 +31,14 @@ from facho.core.request_rules import MissingColumns, RequestPace, columns_to_lea
 from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
 from facho.engine.collect.own_columns import with_own_columns
 from facho.engine.collect.part_results import Collection, PartResult, PartState
-from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, Part, Work
+from facho.engine.collect.request_plan import (
+    AskedColumn,
+    Batching,
+    KnownOnu,
+    Part,
+    Work,
+    find_substitutes,
+)
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
 from facho.vendors import GENERIC, Entity, Profile, profile_of_family
@@ -80,7 +87,7 @@ def plan_execution(
     reading = None if asked_about.onu_id is None else _plan_onu_read(asked_about.onu_id, olt, profile)
     every = [_part(job, olt, oid_state) for job in asked_about.jobs]
     every = every or list(reading.parts if reading else parts_of_family(olt, profile))
-    parts = [leave_out_missing(part, missing) for part in every]
+    parts = [leave_out_missing(leave_out_substitutes(part, profile, missing), missing) for part in every]
     if not every or not every[0].columns:
         what = parts[0].job if parts else olt.name
         raise NothingToAsk(Reason.of("nothing_to_ask", name=what, family=profile.name))
@@ -119,6 +126,17 @@ def _plan_onu_read(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
     if not found.parts:
         raise NothingToAsk(Reason.of("nothing_without_walk", family=profile.name))
     return found
+
+
+def leave_out_substitutes(part: Part, profile: Profile, missing: frozenset[str]) -> Part:
+    """Return the part without the columns that stand in for others which it asks for and the OLT has.
+
+    Counters of 32 bits, for example, beside those of 64.
+    """
+    there = {column.read_as for column in part.columns if column.oid not in missing}
+    substitutes = find_substitutes(profile)
+    rest = tuple(column for column in part.columns if there.isdisjoint(substitutes.get(column.read_as, ())))
+    return part if len(rest) == len(part.columns) else replace(part, columns=rest)
 
 
 def leave_out_missing(part: Part, oids: frozenset[str]) -> Part:

@@ -173,6 +173,33 @@ _BOARD: Final[Mapping[str, FactOf]] = {
     "serial": lambda olt, row, _: f"B{olt.number:04d}{row:02d}",
 }
 
+_UPLINK: Final[Mapping[str, FactOf]] = {
+    "name": lambda _olt, row, _: f"uplink {row + 1}",
+    "description": always(""),
+    "state": always("up"),
+    "admin_state": always("enabled"),
+    "speed_mbps": always(10_000),
+    "tx_dbm": lambda olt, row, _: -2.5 + (olt.number + row) % 10 / 10,
+    "rx_dbm": lambda olt, row, _: -5.5 + (olt.number + row) % 10 / 10,
+    "temperature_c": lambda olt, row, now: 34 + (olt.number + row) % 9 + olt.warmth_c(now),
+    "voltage_v": lambda olt, row, _: 3.25 + (olt.number + row) % 5 / 100,
+    "bias_ma": lambda olt, row, _: 30 + (olt.number + row) % 11,
+    "in_octets": lambda olt, row, _: (olt.number + row) * 9_000_011,
+    "out_octets": lambda olt, row, _: (olt.number + row) * 1_000_003,
+    "in_errors": always(0),
+    "out_errors": always(0),
+    "in_discards": always(0),
+    "out_discards": always(0),
+}
+
+_PSU: Final[Mapping[str, FactOf]] = {
+    "name": always("PSU"),
+    "state": always("ok"),
+    "voltage_v": always(53.5),
+    "power_w": always(120),
+    "temperature_c": always(35),
+}
+
 _OLT: Final[Mapping[str, FactOf]] = {
     "name": lambda olt, _row, _now: olt.name,
     "description": always("simulated"),
@@ -196,6 +223,8 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
     Entity.PORT: _PORT,
     Entity.BOARD: _BOARD,
     Entity.FAN: {"state": always("ok"), "speed_rpm": always(3300), "speed_pct": always(40)},
+    Entity.PSU: _PSU,
+    Entity.UPLINK: _UPLINK,
     Entity.OLT: _OLT,
     Entity.AUTOFIND: {
         "serial": unknown_serial_of(b"FACH"),

@@ -16,12 +16,13 @@ from facho.sim.families.table_rows import (
     shared_space,
     simulated_tables,
     space_name,
+    uplink_name,
 )
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
 from facho.snmp.values import Value
 from facho.vendors.facts import Entity
-from facho.vendors.schema import Column, DetectRule, Profile, Source, Table
+from facho.vendors.schema import Column, DetectRule, Profile, Source, Table, When
 
 _SYSTEM: Final = "1.3.6.1.2.1.1."
 
@@ -97,6 +98,9 @@ def _shared_column(chassis: _Chassis, oid: str) -> OltColumn:
         for column in table.columns:
             if column.source.oid == oid:
                 values.setdefault(space_name(table), _column(chassis, table, column).value)
+        for when in table.rows:
+            if when.oid == oid:
+                values.setdefault(space_name(table), always(_value_for(when)))
 
     def value_of(olt: OltModel, row: int, now: float) -> Value:
         space, row_there = chassis.places(olt.shape).shared[oid][row]
@@ -113,6 +117,8 @@ def _fact_of(profile: Profile, table: Table, fact: str) -> FactOf:
         return lambda _olt, row, _now: onu_address(row + 1)
     if table.entity is Entity.ONU and fact in ("frame", "slot", "port", "onu_id"):
         return _place_of_onu(fact)
+    if table.entity is Entity.UPLINK and fact == "name":
+        return lambda _olt, row, _now: uplink_name(table, row)
     return MODEL_FACTS[table.entity].get(fact, always(None))
 
 
@@ -128,20 +134,20 @@ def _place_of_onu(fact: str) -> FactOf:
 
 
 def _helping(table: Table, source: Source, served: set[str]) -> Iterator[OltColumn]:
-    """The column that says whether another one counts: always, here; and what one is a share of."""
-    for purpose, oid in source.helpers:
+    """The columns that say whether another one counts: always, here; and what one is a share of."""
+    helping = {when.oid: when for when in (*table.rows, source.when) if when is not None}
+    for purpose, oid in table.helpers(source):
         if oid not in served:
             served.add(oid)
-            value = _helping_value(source, purpose)
+            value = _value_for(helping[oid]) if oid in helping else 100
             yield ColumnSpec(f"{table.name}.{purpose}.{oid}", oid, space_name(table), always(value))
 
 
-def _helping_value(source: Source, purpose: str) -> Value:
-    if purpose == "whole" or source.when is None:
-        return 100
-    raw = source.when.value
-    if source.when.unless:
-        return 0 if raw else 1
+def _value_for(when: When) -> Value:
+    """Return a value with which the condition holds."""
+    if when.unless:
+        return 1 if 0 in when.values else 0
+    raw = when.values[0]
     return raw.encode() if isinstance(raw, str) else raw
 
 

@@ -14,6 +14,13 @@ from facho.vendors.index import Key
 from facho.vendors.schema import IndexLayout, Named, Packed, Plain, Profile, Table
 
 _FANS: Final = 2
+_PSUS: Final = 2
+_UPLINKS: Final = 2
+# Interfaces of ONUs and ports are counted from the lowest number.
+_LAST_INTERFACE: Final = 1_000_000
+_UPLINK_NAMES: Final = (
+    "ethernet0/9/{}", "xge0/0/{}", "XGE0/{}", "TGigaEthernet0/{}", "1/1/x{}", "sfp+{}"
+)  # fmt: skip
 _FIELDS: Final = Key._fields
 
 
@@ -33,6 +40,7 @@ class TableRows:
         for table in simulated_tables(profile):
             if space_name(table) not in self.spaces:
                 self._add(table)
+        self._name_uplinks()
         for oid, names in self._names.items():
             self.spaces[oid] = IndexSpace(sorted(names))
         # For a column of several tables: the space of each of its rows, and the row in it.
@@ -61,6 +69,15 @@ class TableRows:
         self.spaces[name] = IndexSpace(
             (rows[row] for row in self.order[name]), of_onus=table.entity is Entity.ONU
         )
+
+    def _name_uplinks(self) -> None:
+        """Add the uplinks to the names of interfaces, where those tell what a port is."""
+        for table in simulated_tables(self.profile):
+            for column in table.columns:
+                if table.entity is Entity.UPLINK and column.source.oid in self._names:
+                    arcs = self.spaces[space_name(table)].arcs
+                    names = {each: uplink_name(table, row).encode() for row, each in enumerate(arcs)}
+                    self._names[column.source.oid].update(names)
 
     def _share(self, oid: str, spaces: tuple[str, ...]) -> None:
         rows = {
@@ -109,6 +126,10 @@ class TableRows:
                 yield from (self._board(gives, board) for board in range(max(1, shape.boards)))
             case Entity.FAN:
                 yield from (self._board(gives, 0)._replace(extra=row + 1) for row in range(_FANS))
+            case Entity.PSU:
+                yield from (self._board(gives, 0)._replace(extra=row + 1) for row in range(_PSUS))
+            case Entity.UPLINK:
+                yield from (Key(extra=_last_interface(table.index) - row) for row in range(_UPLINKS))
 
     def _onu(self, gives: frozenset[str], row: int) -> Key:
         if "name" in gives:
@@ -155,6 +176,11 @@ def _lows(layout: IndexLayout, wanted: str) -> Iterator[int]:
             yield from (field.low for field in fields if field.part == wanted and field.low is not None)
 
 
+def _last_interface(layout: IndexLayout) -> int:
+    highs = (part.high for part in layout.parts if isinstance(part, Plain) and part.high is not None)
+    return max(highs, default=_LAST_INTERFACE)
+
+
 def onu_name(row: int) -> str:
     """Return a serial that is an index. All OLTs of a fleet have the same, because they share their rows."""
     return f"FACH{row:08X}"
@@ -162,6 +188,13 @@ def onu_name(row: int) -> str:
 
 def onu_address(row: int) -> str:
     return row.to_bytes(6, "big").hex(":")
+
+
+def uplink_name(table: Table, row: int) -> str:
+    """Return the name of an uplink, as the conditions of its table want it."""
+    names = [name.format(row + 1) for name in _UPLINK_NAMES]
+    patterns = [when.fits for when in table.rows if when.fits is not None]
+    return next((name for name in names if all(each.fullmatch(name) for each in patterns)), names[0])
 
 
 def simulated_tables(profile: Profile) -> list[Table]:
@@ -178,8 +211,8 @@ def shared_columns(profile: Profile) -> dict[str, tuple[str, ...]]:
     """Return the columns that several tables share, such as those of IF-MIB, with their spaces."""
     spaces: dict[str, dict[str, None]] = {}
     for table in simulated_tables(profile):
-        for column in table.columns:
-            spaces.setdefault(column.source.oid, {})[space_name(table)] = None
+        for oid in (*(column.source.oid for column in table.columns), *(when.oid for when in table.rows)):
+            spaces.setdefault(oid, {})[space_name(table)] = None
     return {oid: tuple(found) for oid, found in spaces.items() if len(found) > 1}
 
 

@@ -98,7 +98,6 @@ class _OltPartAdmin(OltRowsAdmin[M]):
     def get_ordering(self, request: HttpRequest) -> tuple[str | Combinable, ...]:  # noqa: ARG002
         return ("olt__name", *(F(number).asc(nulls_first=True) for number in self.numbers), "id")
 
-
     def entity_of(self, _row: M) -> Entity:
         return self.entity
 

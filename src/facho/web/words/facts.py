@@ -64,7 +64,8 @@ def shown_facts(onu: Onu) -> list[tuple[str, str]]:
 def named_facts(facts: Mapping[str, object], entity: Entity) -> list[tuple[str, str]]:
     """Return the names and values of facts without a column of their own, in the reader's language."""
     return [
-        (fact_name(fact, entity), fact_value(fact, value, entity)) for fact, value in sort_facts(facts, entity)
+        (fact_name(fact, entity), fact_value(fact, value, entity))
+        for fact, value in sort_facts(facts, entity)
     ]
 
 

@@ -48,6 +48,8 @@ def synced(db: None) -> None:
         ("acme", ["port.state"], ["ports.state", "interface.names"]),
         # What a share is a share of, and a table that may stand in for another.
         ("cdata_epon", ["olt.memory_pct"], ["health.memory_pct", "health.memory_pct.whole"]),
+        # Which interfaces are uplinks is not asked for with the states of ONUs, whose column is the same.
+        ("vsol_epon", ["uplink.out_errors"], ["uplinks.out_errors", "uplinks.name.rows"]),
         ("vsol_epon", ["state"], ["onus.state", "onus.state.2", "onu_interfaces.state", "ports.name"]),
         # Rows of a hardware address belong to whoever has it.
         (
@@ -165,12 +167,12 @@ def test_a_family_offers_what_it_has() -> None:
         "model": ("model", "type"),
         "health": (
             "olt.uptime_s", "olt.version", "board.name", "board.state", "board.cpu_pct", "board.memory_pct",
-            "board.temperature_c", "fan.speed_rpm",
+            "board.temperature_c", "board.power_w", "fan.state", "fan.speed_rpm",
         ),
         "ports": ("port.name", "port.state", "port.tx_dbm", "port.temperature_c", "port.voltage_v"),
         "autofind": ("autofind.serial",),
         "details": ("vendor_id", "sw_version", "admin_state", "ip"),
-        "traffic": ("up_octets", "down_octets"),
+        "traffic": ("up_octets", "down_octets", "port.in_octets", "port.out_octets"),
     }  # fmt: skip
     assert facts_offered(builtin()["huawei"])["description"] == ("description",)
     assert facts_offered(acme()["acme"]) == {"discovery": ("serial", "mac"), "ports": ("port.state",)}

@@ -7,7 +7,7 @@ import pytest
 from facho.engine.collect.column_reader import Answers
 from facho.engine.collect.part_results import find_missing_columns
 from facho.engine.collect.request_plan import AskedColumn, Part
-from facho.engine.collect.work_builder import leave_out_missing
+from facho.engine.collect.work_builder import leave_out_missing, leave_out_substitutes
 from facho.vendors import Decoder, builtin
 
 VSOL = builtin()["vsol_epon"]
@@ -59,3 +59,27 @@ def test_names_that_were_lacking_as_names_are_asked_for_where_an_index_needs_the
         Part(1, "job", "table", "get_state", (), columns), frozenset({NAMES, POWER, STATE})
     )
     assert everything.columns == ()
+
+
+WIDE, NARROW = "1.3.6.1.2.1.31.1.1.1.6", "1.3.6.1.2.1.2.2.1.10"
+
+
+@pytest.mark.parametrize(
+    ("columns", "missing", "rest"),
+    [
+        ((WIDE, NARROW, NAMES), frozenset(), (WIDE, NAMES)),
+        ((WIDE, NARROW, NAMES), frozenset({WIDE}), (WIDE, NARROW, NAMES)),
+        # An operator asked for this one alone.
+        ((NARROW, NAMES), frozenset(), (NARROW, NAMES)),
+    ],
+)
+def test_counters_of_32_bits_are_asked_for_only_where_those_of_64_are_missing(
+    columns: tuple[str, ...], missing: frozenset[str], rest: tuple[str, ...]
+) -> None:
+    part = Part(1, "traffic", "table", "get_traffic", (), tuple(map(asked, columns)))
+    left = leave_out_substitutes(part, VSOL, missing)
+    assert tuple(column.oid for column in left.columns) == rest
+
+
+def test_an_olt_without_interfaces_in_its_agent_is_not_asked_for_its_uplinks_again() -> None:
+    assert lacked("table", asked(oid_of("uplinks.in_errors"))) == {oid_of("uplinks.in_errors")}
