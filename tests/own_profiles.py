@@ -63,16 +63,16 @@ def using_profiles(folder: Path) -> Iterator[library.Library]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FACHO_PROFILES", str(folder))
         config.current.cache_clear()
-        _forget_profiles()
+        forget_profiles()
         try:
             yield library.current_library()
         finally:
             patch.undo()
             config.current.cache_clear()
-            _forget_profiles()
+            forget_profiles()
 
 
-def _forget_profiles() -> None:
+def forget_profiles() -> None:
     """Clear whatever this program computed once from the profiles and facts in use."""
     modules = [module for name, module in sys.modules.items() if name.startswith("facho.")]
     for each in {id(each): each for module in modules for each in vars(module).values()}.values():

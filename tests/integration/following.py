@@ -17,31 +17,29 @@ from typer.testing import CliRunner
 
 from facho.cli import main
 from facho.vendors import library
+from tests.own_profiles import forget_profiles
 
 
-def follow(command: str, profiles: Path) -> tuple[int, str]:
+def follow(command: str) -> tuple[int, str]:
     words = shlex.split(command)
-    if words[0] == "cp":
-        shutil.copy(words[1], profiles)
-        library.builtin.cache_clear()
-        return 0, ""
     if words[0] != "facho":
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        # A process of its own would read what is in the folder now.
+        forget_profiles()
         return done.returncode, done.stdout + done.stderr
     result = CliRunner().invoke(main, words[1:], catch_exceptions=False)
     return result.exit_code, result.output
 
 
-def own_profiles(folder: Path) -> Path:
-    """With those that no vendor made. All of them take seconds to read, and other tests hold them apart."""
+def use_few_profiles(folder: Path) -> None:
+    """Use the generic profile alone. All of them take seconds to read, and other tests hold them apart."""
     profiles = folder / "vendors" / "profiles"
     profiles.mkdir(parents=True)
     shutil.copy(Path(library.__file__).parent / "profiles" / "generic.yaml", profiles)
     vars(library)["resources"] = SimpleNamespace(files=lambda _package: folder / "vendors")
-    return profiles
 
 
 if __name__ == "__main__":
-    profiles = own_profiles(Path(sys.argv[1]))
-    told = [(command, *follow(command, profiles)) for command in json.load(sys.stdin)]
+    use_few_profiles(Path(sys.argv[1]))
+    told = [(command, *follow(command)) for command in json.load(sys.stdin)]
     print(json.dumps(told))

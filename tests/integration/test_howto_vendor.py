@@ -16,7 +16,7 @@ import pytest
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.vendors import parse, parse_columns, parse_index
-from facho.vendors.facts import CONFIDENCE_WORDS, FACTS
+from facho.vendors.facts import CONFIDENCE_WORDS, FACTS, full_fact_name
 from facho.vendors.profile_entries import Form
 from facho.vendors.schema import PARTS
 from tests.integration.own_facho import new_facho
@@ -106,7 +106,8 @@ def test_the_recording_has_all_that_the_device_said_and_its_columns_are_seen(
 
 
 def test_the_profile_is_fine_and_reads_the_recording_as_the_page_says(followed: dict[str, Done]) -> None:
-    assert "fine: 'acme'" in said_by(followed, "profile check")
+    assert "fine: 'acme'" in said_by(followed, "profile check", "acme.yaml")
+    assert "profiles/acme.yaml: fine: 'acme'" in followed["facho profile check"].out
     said: dict[str, Any] = json.loads(followed[f"{TRIED} --json"].out)
     expected: dict[str, Any] = json.loads(block("json"))
     assert {key: said[key] for key in expected} == expected
@@ -119,7 +120,7 @@ def test_the_family_is_simulated(followed: dict[str, Done]) -> None:
     assert ("ONUs: 70" in simulated, "ONUs: 2" in device) == (True, True)
 
 
-def test_once_it_is_built_in_it_is_detected_collected_and_recorded(followed: dict[str, Done]) -> None:
+def test_once_it_is_in_the_folder_it_is_detected_collected_and_recorded(followed: dict[str, Done]) -> None:
     assert "Detected as acme: its sysObjectID" in said_by(followed, "olt add")
     assert "SUCCESS" in said_by(followed, "collect")
     listed = said_by(followed, "onu list")
@@ -132,10 +133,10 @@ def reference() -> str:
 
 
 def test_the_reference_has_every_fact_with_its_unit_and_range() -> None:
-    page = reference()
-    for facts in FACTS.values():
+    page, all_facts = reference(), (DOCS / "reference" / "facts.md").read_text()
+    for entity, facts in FACTS.items():
         for name, fact in facts.items():
-            assert f"| `{name}` | {fact.kind} | {fact.unit} | " in page
+            assert f"| `{full_fact_name(entity, name)}` | {fact.kind} | {fact.unit} | " in all_facts
             for word, meaning in (fact.words or {}).items():
                 assert f"| `{word}` | {meaning} |" in page
     for confidence, words in CONFIDENCE_WORDS.items():

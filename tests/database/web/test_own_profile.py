@@ -1,0 +1,228 @@
+"""A profile of the operator with facts of its own, from its file to the pages, without a change of Python."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from facho.apps.discovery.models import Onu
+from facho.apps.executions.models import State
+from facho.apps.hosts.models import Brand, Oid, Olt
+from facho.apps.hosts.store import families_to_sync, sync_profiles
+from facho.apps.zabbix_pollers.store import register_worker
+from facho.cli.doctor.profiles import check_families, check_own_profiles, check_profiles_of_workers
+from facho.config import Config, current
+from facho.core.roles import Role
+from facho.engine.collect.part_results import Collection, PartResult, PartState
+from facho.engine.collect.work_builder import NothingToAsk, Planned, plan_execution
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.jobs import NewJob, create_job
+from facho.engine.process.leases import start_execution
+from facho.engine.record import recorder
+from facho.snmp.values import Counter64
+from facho.vendors import Decoder, profiles_in_use
+from facho.vendors.index import join_arcs
+from facho.vendors.library import ProfileOrigin
+from facho.web.words.families import ORIGINS
+from tests.api_clients import asking
+from tests.factories import at, make_execution, make_job, make_node, make_olt
+from tests.own_profiles import acme, using_profiles, write
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+
+CONFIG = Config()
+NOW = at("10:00")
+FACTS = """\
+  onu:
+    wifi_clients: {kind: whole number, en: Wi-Fi clients, es: Clientes Wi-Fi, what: its clients}
+    pon_mode:
+      {kind: word, en: PON mode, es: Modo PON, what: its mode, words: {bridge: bridges, router: routes}}
+    noise_db: {kind: number, en: Noise, es: Ruido, what: noise, unit: dB, history: yes}
+    frames: {kind: whole number, en: Frames, es: Tramas, what: frames, unit: frames, rate: frames_s}
+    frames_s: {kind: rate, en: Frames per s, es: Tramas por s, what: frames, unit: /s, history: yes}
+"""
+COLUMNS = """\
+      wifi_clients: 4
+      pon_mode: {column: 5, enum: {1: bridge, 2: router}}
+      noise_db: {column: 6, scale: 0.1, unit: dB}
+      frames: {column: 7, unit: frames}
+"""
+OWN = ("wifi_clients", "pon_mode", "noise_db", "frames")
+TABLE = "1.3.6.1.4.1.99999.2.1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, brands: None) -> Iterator[Path]:
+    with using_profiles(write(tmp_path / "profiles", acme=acme(FACTS, COLUMNS))):
+        sync_profiles(profiles_in_use())
+        yield tmp_path / "profiles"
+
+
+def collect(node: Any, now: datetime, *columns: object) -> None:
+    """Decode what an ONU answers in these columns, and store it."""
+    execution = make_execution(node, now, State.PENDING)
+    started = start_execution(execution.id, "here", lambda: now, CONFIG)
+    assert started is not None
+    planned: Planned = plan_execution(started.execution_id, started.run_id, now, CONFIG, started.subject)
+    part = planned.work.parts[0]
+    index = join_arcs((1, 3))
+    rows = {f"{TABLE}.{number}": {index: value} for number, value in enumerate(columns, 2)}
+    asked = {column.oid: rows[column.oid] for column in part.columns if column.oid in rows}
+    decoded = Decoder(planned.work.profile).decode(asked)
+    assert not len(decoded.problems)
+    result = PartResult(part, PartState.SUCCESS, decoded=decoded, rows=1)
+    recorder.record(started, planned, Collection([result], uptime_s=1e6 + now.timestamp() % 1e6), now, CONFIG)
+
+
+@pytest.fixture
+def onu(folder: Path) -> Onu:
+    olt = make_olt("a7", "acme")
+    discovery = make_node(olt, make_job("discovery", brand="acme", facts=["serial", "state"]))
+    own = make_node(olt, make_job("own", "table", 300, "acme", facts=list(OWN)))
+    serial = b"ACME\x00\x00\x00\x2a"
+    collect(discovery, NOW - timedelta(minutes=9), serial, 1)
+    for minutes, frames in ((5, 1000), (0, 1000 + 300 * 40)):
+        collect(own, NOW - timedelta(minutes=minutes), serial, 1, 12, 2, 315, Counter64(frames))
+    return Onu.objects.get()
+
+
+@pytest.fixture
+def page(client: Client, django_user_model: Any) -> Client:
+    client.force_login(django_user_model.objects.create_superuser("root"))
+    return client
+
+
+def test_the_facts_are_on_the_page_in_the_api_in_csv_and_found(onu: Onu, page: Client) -> None:
+    api = asking(Role.VIEWER)
+    shown = api.get(f"/api/v1/onus/{onu.pk}/").json()
+    assert shown["facts"] == {"wifi_clients": 12, "pon_mode": "router"}
+    for condition, count in (("wifi_clients>=12", 1), ("wifi_clients>=13", 0), ("pon_mode=router", 1)):
+        found = api.get("/api/v1/onus/", {"other_fact": condition, "olt": onu.olt_id}).json()["results"]
+        assert len(found) == count
+    # It has its columns from when a process starts.
+    spec = importlib.util.find_spec("facho.engine.upkeep.exports")
+    assert spec is not None
+    assert spec.loader is not None
+    exports = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(exports)
+    export = exports.EXPORTS["onus"]
+    (told,) = csv.DictReader(io.StringIO("".join(export.csv(export.rows(None, None, None)))))
+    assert (told["wifi_clients"], told["pon_mode"]) == ("12", "router")
+    text = page.get(reverse("onu", args=[onu.pk])).content.decode()
+    assert "Clientes Wi-Fi" in text
+    assert "router" in text
+
+
+@pytest.mark.parametrize(("fact", "values"), [("noise_db", [31.5, 31.5]), ("frames_s", [40.0])])
+def test_numbers_have_a_history_and_counters_a_rate(onu: Onu, fact: str, values: list[float]) -> None:
+    since, until = ((NOW + timedelta(minutes=each)).isoformat() for each in (-8, 2))
+    query = {"fact": fact, "from": since, "until": until}
+    found = asking(Role.VIEWER).get(f"/api/v1/onus/{onu.pk}/history/", query)
+    assert found.status_code == 200, found.content
+    series = found.json()
+    told = next(value for key, value in series.items() if key == "values")[fact]
+    assert [round(each, 1) for each in told if each is not None] == values
+
+
+def test_the_facts_can_be_chosen_for_a_job_and_others_are_refused(folder: Path, page: Client) -> None:
+    text = page.get(reverse("admin:snmp_jobs_snmpjob_add")).content.decode()
+    assert "Clientes Wi-Fi" in text
+    job = create_job(NewJob("own", "acme", "table", "5m", facts=("wifi_clients", "pon_mode")), NOW)
+    assert job.facts == ["wifi_clients", "pon_mode"]
+    for fact, sentence in (
+        ("wifi_client", "acme has no fact 'wifi_client'; did you mean wifi_clients?"),
+        ("distance_m", "acme has no fact 'distance_m'"),
+        ("autofind", "acme has no fact 'autofind'"),
+        ("frames_s", "'frames_s' is computed: ask for its counter"),
+        ("port.speed_mbps", "acme has no fact 'port.speed_mbps'"),
+    ):
+        with translation.override("en"), pytest.raises(CommandError) as refused:
+            create_job(NewJob("other", "acme", "table", "5m", facts=(fact,)), NOW)
+        assert str(refused.value).startswith(sentence)
+        assert refused.value.field == "facts"
+
+
+# Files that are broken or gone.
+
+
+def test_a_family_whose_file_is_broken_keeps_what_is_known_and_says_why(
+    onu: Onu, folder: Path, page: Client
+) -> None:
+    before = (Oid.objects.count(), Onu.objects.values().get())
+    broken = acme(FACTS, COLUMNS).replace("index: onu", "index: nowhere")
+    with using_profiles(write(folder, acme=broken)):
+        sync_profiles(profiles_in_use())
+        assert (Oid.objects.count(), Onu.objects.values().get()) == before
+        node = make_node(onu.olt, make_job("again", "table", brand="acme", facts=["serial"]))
+        with pytest.raises(NothingToAsk, match=r"acme\.yaml, line .*there is no index 'nowhere'"):
+            plan_execution(make_execution(node, NOW, State.PENDING).id, 1, NOW, CONFIG)
+        found = [*check_own_profiles(current()), check_families(NOW, CONFIG)]
+        assert [finding.level for finding in found] == ["error", "error"]
+        assert "OLTs of the family 'acme' are not collected, and keep what is known" in found[0].told
+        assert found[1].told == "1 OLTs have a family without a usable profile: a7"
+        text = page.get(reverse("olt", args=[onu.olt_id])).content.decode()
+        with translation.override("es"):
+            note = str(ORIGINS[ProfileOrigin.UNUSABLE])
+        assert note in text
+        assert "index &#x27;nowhere&#x27;" in text
+
+
+def test_a_file_that_is_gone_deletes_nothing(onu: Onu, folder: Path) -> None:
+    before = (Brand.objects.count(), Oid.objects.count(), Onu.objects.values().get())
+    (folder / "acme.yaml").unlink()
+    with using_profiles(folder):
+        sync_profiles(profiles_in_use())
+        assert (Brand.objects.count(), Oid.objects.count(), Onu.objects.values().get()) == before
+        node = make_node(onu.olt, make_job("again", "table", brand="acme", facts=["serial"]))
+        with pytest.raises(NothingToAsk, match="there is no profile of the family 'acme' any more"):
+            plan_execution(make_execution(node, NOW, State.PENDING).id, 1, NOW, CONFIG)
+
+
+def test_a_replaced_profile_is_noted_on_the_page_in_the_api_and_by_the_doctor(
+    folder: Path, page: Client
+) -> None:
+    ours = acme().replace("profile: acme", "profile: huawei")
+    with using_profiles(write(folder, huawei=ours)):
+        assert families_to_sync(profiles_in_use()) == ["huawei"]
+        assert check_families(NOW, CONFIG).told.endswith("than the profiles of huawei")
+        sync_profiles(profiles_in_use())
+        assert check_families(NOW, CONFIG).level == "ok"
+        olt = make_olt("north", "huawei")
+        with translation.override("es"):
+            note = str(ORIGINS[ProfileOrigin.REPLACED])
+        assert note in page.get(reverse("olt", args=[olt.pk])).content.decode()
+        assert note in page.get(reverse("admin:hosts_brand_changelist")).content.decode()
+        brand = asking(Role.VIEWER).get("/api/v1/brands/", {"name": "huawei"}).json()["results"][0]
+        assert brand["profile"] == "own-in-place-of-builtin"
+        told = [finding.told for finding in check_own_profiles(current())]
+        assert told[0] == f"{folder / 'huawei.yaml'} replaces the built-in profile 'huawei'"
+    # When it is gone, the built-in profile is as it was.
+    (folder / "huawei.yaml").unlink()
+    with using_profiles(folder):
+        sync_profiles(profiles_in_use())
+        assert families_to_sync(profiles_in_use()) == []
+
+
+def test_the_doctor_names_workers_with_other_files(folder: Path) -> None:
+    register_worker("here:1", 4, NOW)
+    assert check_profiles_of_workers(NOW, current()).level == "ok"
+    with using_profiles(write(folder, acme=acme(FACTS))):
+        found = check_profiles_of_workers(NOW, current())
+        assert (found.level, found.told) == (
+            "warning",
+            f"1 use other profiles than those in {folder}: here:1",
+        )
+
+
+def test_an_olt_of_a_family_of_ones_own_can_be_added(folder: Path) -> None:
+    assert Olt(name="x", brand=Brand.objects.get(name="acme")).brand.title == "Acme A7"
