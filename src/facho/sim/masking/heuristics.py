@@ -18,7 +18,7 @@ _HARMLESS: Final = frozenset({
     "ethernet", "ge", "xge", "fe", "te", "gi", "gigaethernet", "gigabitethernet", "tgigaethernet",
     "tengigabitethernet", "fastethernet", "vlan", "vlanif", "vlaninterface", "loopback", "lo", "null", "mgmt",
     "meth", "aux", "console", "uplink", "port", "slot", "frame", "shelf", "rack", "card", "board", "trunk",
-    "lag", "smartgroup", "eponport", "gponport", "up", "down", "on", "off", "online", "offline", "enable",
+    "lag", "sfp", "gei", "xgei", "gigabit", "ten", "twenty", "five", "hundred", "smartgroup", "eponport", "gponport", "up", "down", "on", "off", "online", "offline", "enable",
     "enabled", "disable", "disabled", "active", "inactive", "activated", "deactivated", "true", "false",
     "yes", "no", "none", "na", "n", "a", "unknown", "normal", "abnormal", "ok", "fail", "failed", "fault",
     "auto", "full", "half", "duplex", "working", "logging", "los", "losi", "lofi", "sfi", "dying", "gasp",
