@@ -62,7 +62,7 @@ def traffic_chart(
     gap = _longest_gap(times)
     return Chart(
         title,
-        _("bit/s"),
+        "bit/s",
         [replace(draw_line(each.drawn, period, axis, gap), figures=_figures(each)) for each in shown],
         rows,
         time_axis(period),

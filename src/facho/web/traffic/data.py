@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from facho.apps.history.models import Subject
-from facho.apps.hosts.models import Olt
 from facho.apps.traffic.selectors import (
     NamedRate,
     name_rates,
     olt_totals,
+    olts_of,
     to_and_from_customers,
     traffic_tops,
 )
@@ -29,12 +29,6 @@ _CSV_COLUMNS: Final = (
 class TrafficQuery:
     site: str = ""
     olt: int | None = None
-
-    def olt_ids(self) -> list[int] | None:
-        """Return the OLTs that it is about, None for all."""
-        if self.olt is not None:
-            return [self.olt]
-        return list(Olt.objects.filter(site=self.site).values_list("id", flat=True)) if self.site else None
 
 
 def parse_traffic_query(given: Mapping[str, str]) -> TrafficQuery:
@@ -68,7 +62,7 @@ class TrafficPage:
 
 def read_traffic_page(query: TrafficQuery, now: datetime) -> TrafficPage:
     """Read the page in a fixed number of queries."""
-    olt_ids = query.olt_ids()
+    olt_ids = olts_of(query.olt, query.site)
     totals = [each for each in olt_totals(now, olt_ids) if each.is_current]
     return TrafficPage(
         now,
