@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "olt": "olt",
     "job": "job",
     "onu": "onu",
+    "traffic": "traffic",
     "export": "export",
     "maintenance": "maintenance",
     "user": "user",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from facho.cli.output import AsJson, print_facts, print_json, print_rows, print_section
+from facho.cli.output import AsJson, print_json, print_rows, print_section
 from facho.cli.system import database_now, system
 from facho.core.bit_rates import bit_rate
 from facho.engine.commands.errors import CommandError
@@ -39,9 +38,11 @@ _EXAMPLES_OLT: Final = """
 """
 # What people call them, and how they are stored.
 _SUBJECTS: Final = {"onu": "onu", "port": "port", "uplink": "link"}
+_OF: Final = {subject: name for name, subject in _SUBJECTS.items()}
 _COLUMNS: Final = ("olt", "site", "place", "name", "description", "to_customers", "from_customers")
 _PON_COLUMNS: Final = ("port", "technology", "to_customers", "use", "from_customers", "use_up")
 _TOTAL_COLUMNS: Final = ("of", "at", "to_customers", "from_customers", "peak_at", "peak_to", "peak_from")
+_DROP_COLUMNS: Final = ("over", "resets", "gaps")
 
 
 @app.command(epilog=_EXAMPLES_TOP)
@@ -49,7 +50,9 @@ def top(
     of: Annotated[str, typer.Option(metavar="WHAT", help="onu, port or uplink.")] = "onu",
     olt: Annotated[str | None, typer.Option(metavar="NAME", help="Only those of this OLT.")] = None,
     site: Annotated[str, typer.Option(help="Only those of the OLTs of this site.")] = "",
-    peak: Annotated[bool, typer.Option("--peak", help="At the last peak of each OLT, instead of now.")] = False,
+    peak: Annotated[
+        bool, typer.Option("--peak", help="At the last peak of each OLT, instead of now.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the ONUs, PON ports or uplinks with the most traffic."""
@@ -110,4 +113,41 @@ def olt(
         print_rows([_total_for_people(each) for each in totals], _TOTAL_COLUMNS, nothing)
         print_section("PONs", [_pon_for_people(each) for each in pons], _PON_COLUMNS)
         if any(drops.values()):
-            print_section("Rates that were not stored", [drops], tuple(drops))
+            print_section("Rates that were not stored", [drops], _DROP_COLUMNS)
+
+
+def _total(subject: str, found: Traffic) -> dict[str, Any]:
+    from facho.apps.traffic.selectors import to_and_from_customers
+
+    now = to_and_from_customers(subject, found.in_bps, found.out_bps)
+    peak = to_and_from_customers(subject, found.peak_in_bps, found.peak_out_bps)
+    return {
+        "of": _OF.get(subject, subject),
+        "at": found.at,
+        "is_current": found.is_current,
+        "to_customers_bps": now[0],
+        "from_customers_bps": now[1],
+        "peak_at": found.peak_at,
+        "peak_to_customers_bps": None if found.peak_at is None else peak[0],
+        "peak_from_customers_bps": None if found.peak_at is None else peak[1],
+    }
+
+
+def _total_for_people(total: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **total,
+        "to_customers": bit_rate(total["to_customers_bps"]),
+        "from_customers": bit_rate(total["from_customers_bps"]),
+        "peak_to": total["peak_at"] and bit_rate(total["peak_to_customers_bps"]),
+        "peak_from": total["peak_at"] and bit_rate(total["peak_from_customers_bps"]),
+    }
+
+
+def _pon_for_people(pon: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **pon,
+        "to_customers": bit_rate(pon["to_customers_bps"]),
+        "from_customers": bit_rate(pon["from_customers_bps"]),
+        "use": f"{100 * pon['use_to_customers']:.1f} %",
+        "use_up": f"{100 * pon['use_from_customers']:.1f} %",
+    }

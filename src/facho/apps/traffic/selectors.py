@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import add
 from typing import Any, Final, NamedTuple, TypeVar
 
 from facho.apps.chassis.models import PonPort, Uplink
@@ -18,6 +19,7 @@ from facho.apps.history.models import Subject
 from facho.apps.history.store import moment_of
 from facho.apps.hosts.models import Olt
 from facho.apps.traffic.models import OltTraffic
+from facho.apps.traffic.store import read_drops
 from facho.core.line_rates import line_rate
 from facho.core.rates import Drops, is_on_time
 from facho.core.traffic import MOST_NAMED, TopRate, TrafficTotal, merge_tops
@@ -90,6 +92,22 @@ class OltTotal(NamedTuple):
     is_current: bool
 
 
+@dataclass(frozen=True, slots=True)
+class LatelyDropped:
+    """The rates of an OLT that were not stored in the last day."""
+
+    olt_id: int
+    olt: str
+    # Counters that were read.
+    values: int
+    drops: Drops
+
+    @property
+    def share(self) -> float:
+        """Return the part of the counters that have no rate."""
+        return (self.drops.over + self.drops.resets + self.drops.gaps) / self.values if self.values else 0.0
+
+
 class SubjectName(NamedTuple):
     """What people call an ONU, a port or an uplink."""
 
@@ -138,6 +156,18 @@ def traffic_tops(
         if (peak := _last_peak(kept, now)) is not None:
             peaks.append(peak.top)
     return Top(merge_tops(current, most), merge_tops(peaks, most))
+
+
+def lately_dropped(now: datetime) -> list[LatelyDropped]:
+    """Return what was dropped in the last day, of the enabled OLTs of which counters were read in it."""
+    sums: dict[tuple[int, str], list[int]] = {}
+    rows = OltTraffic.objects.filter(olt__enabled=True).order_by("olt__name", "subject")
+    for olt_id, name, lately in rows.values_list("olt", "olt__name", "lately"):
+        for each in read_drops(lately):
+            if moment_of(each.hour) > now - _DAY:
+                known = sums.setdefault((olt_id, name), [0] * 4)
+                sums[olt_id, name] = list(map(add, known, each[1:]))
+    return [LatelyDropped(*olt, values, Drops(*drops)) for olt, (values, *drops) in sums.items()]
 
 
 def name_rates(subject: str, *tops: Sequence[TopRate]) -> list[list[NamedRate]]:
