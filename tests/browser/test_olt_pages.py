@@ -10,12 +10,14 @@ PAGES = {
     "/olts/": "Cerro-con-un-nombre-bastante-largo-05",
     "/olts/1/": "MA5800V100R019C10",
     "/olts/1/ports/": "GPON 0/1/5",
+    "/olts/1/traffic/?hours=168": "ethernet0/9/1",
+    "/traffic/": "0/1/3",
     "/olts/1/collection/": "gpon_optics.olt_rx_dbm",
     "/olts/1/load/": "H805GPFD",
     "/olts/1/events/": "HWTC00000007",
     "/olts/4/": "10.0.0.4",
     "/olts/4/collection/": "10.0.0.4",
-    "/olts/1/ports/4/?sort=power": "HWTC0000A00C",
+    "/olts/1/ports/4/?sort=power&days=7": "HWTC0000A00C",
 }
 
 
@@ -43,10 +45,13 @@ def test_the_overview_of_an_olt_is_short(
 
 
 TABS = {
-    "en": ("Overview", "ONUs and ports", "Collection", "Load", "Events"),
-    "es": ("Resumen", "ONUs y puertos", "Recolección", "Carga", "Eventos"),
+    "en": ("Overview", "ONUs and ports", "Traffic", "Collection", "Load", "Events"),
+    "es": ("Resumen", "ONUs y puertos", "Tráfico", "Recolección", "Carga", "Eventos"),
 }
-ADDRESSES = ("/olts/1/", "/olts/1/ports/", "/olts/1/collection/", "/olts/1/load/", "/olts/1/events/")
+ADDRESSES = (
+    "/olts/1/", "/olts/1/ports/", "/olts/1/traffic/", "/olts/1/collection/", "/olts/1/load/",
+    "/olts/1/events/",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("language", TABS)

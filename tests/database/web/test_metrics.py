@@ -65,11 +65,11 @@ def test_it_has_the_traffic_of_each_olt_and_the_rates_that_were_dropped() -> Non
     )
     found = values(scrape())
     name = "facho_olt_traffic_bits_per_second"
-    assert {series[2:]: value for series, value in found.items() if series[0] == name} == {
-        ("port", "to_customers"): 70, ("port", "from_customers"): 5,
-        ("uplink", "to_customers"): 60, ("uplink", "from_customers"): 4,
+    assert {series[1:3]: value for series, value in found.items() if series[0] == name} == {
+        ("to_customers", "port"): 70, ("from_customers", "port"): 5,
+        ("to_customers", "uplink"): 60, ("from_customers", "uplink"): 4,
     }  # fmt: skip
-    assert found["facho_rates_dropped_total", olt.name, "port", "over"] == 3
+    assert found["facho_rates_dropped_total", "port", olt.name, "over"] == 3
 
 
 def test_only_a_token_of_its_own_role_reads_it() -> None:
@@ -94,6 +94,7 @@ def test_every_metric_of_the_catalogue_is_told_and_no_other() -> None:
     now = timezone.now()
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
     Olt.objects.filter(name="olt-000").update(reachable=True)
+    add_traffic(traffic_of(Olt.objects.values_list("id", flat=True)[0], "port", now, {1: (5, 70)}))
     # Whether a disk is seen, and how fast it fills, is not for a test to say.
     known = {"facho_disk_free_bytes", "facho_disk_days_left"}
     names = {name for name, *_labels in values(scrape())}

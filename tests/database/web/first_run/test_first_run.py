@@ -171,7 +171,7 @@ def test_traffic_is_offered_every_five_minutes_with_its_cost_where_counters_are_
     (huawei,) = add_olts("norte")
     jobs, what_if, _ = steps_of(huawei)
     page = admin.get(jobs)
-    assert intervals(page)["every_traffic"] == "5m"
+    assert intervals(page)["every_traffic"] == "5 min"
     load = admin.post(what_if, {"take_traffic": "on", **intervals(page)}).context["load"]
     assert load.after.p50_min > load.before.p50_min
     # Its counters are in a table of which every row takes the OLT long, and nowhere else.
