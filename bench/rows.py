@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bench.nodes import create_nodes
 from bench.optics import PER_PORT, fill_history
+from bench.traffic import fill_month, fill_traffic
 
 if TYPE_CHECKING:
     from django.db.models import Model
@@ -42,6 +43,7 @@ def insert_rows(rows: Rows) -> None:
     maker.executions()
     maker.events()
     maker.history()
+    maker.traffic()
     maker.quotas()
     maker.logs()
     maker.engine()
@@ -162,6 +164,12 @@ class _Maker:
         middle = Onu.objects.order_by("id")[max(1, self.per_olt * self.rows.olts // 2) - 1]
         of_port = Onu.objects.filter(olt=middle.olt_id, slot=middle.slot, port=middle.port)
         fill_history(list(of_port.order_by("id")), self.now, self.rows.history_days)
+
+    def traffic(self) -> None:
+        """Insert that of all OLTs, and a month of the one in the middle."""
+        olts = range(self.first_olt, self.first_olt + self.rows.olts)
+        fill_traffic(olts, self.now)
+        fill_month(olts[self.rows.olts // 2 - 1], self.now, self.rows.history_days)
 
     def quotas(self) -> None:
         from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation

@@ -29,13 +29,16 @@ from facho.apps.execution_coordinator.models import (  # noqa: E402
 )
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger  # noqa: E402
 from facho.apps.history.models import Subject  # noqa: E402
-from facho.apps.history.store import append_frame  # noqa: E402
+from facho.apps.history.store import append_frame, insert_past_frames, make_frame, milliseconds  # noqa: E402
 from facho.apps.hosts.credentials import Credentials  # noqa: E402
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel  # noqa: E402
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid  # noqa: E402
+from facho.apps.traffic.store import KnownTraffic, traffic_row, upsert_traffic  # noqa: E402
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker  # noqa: E402
 from facho.core.changes import Device, OltState, Task, encode_state, fingerprint  # noqa: E402
 from facho.core.quota import hour_of, running_hour  # noqa: E402
+from facho.core.rates import Drops  # noqa: E402
+from facho.core.traffic import TOTAL_NUMBER, TopRate, TrafficTotal  # noqa: E402
 from facho.engine.commands.users import add_user  # noqa: E402
 
 PASSWORD = "a-long-password-7"
@@ -328,6 +331,78 @@ def an_olt(olt: Olt, jobs: list[SnmpJob]) -> None:
         append_frame(olt.id, ago(1800 * (48 - step)), Subject.PORT, [port.id], numbers)
 
 
+def week_of_traffic(olt: Olt) -> None:
+    """Five minutes apart: busy in the evening, more on Sunday, and one night without any collection."""
+    onu = Onu.objects.get(serial="HWTC00000007")
+    neighbours = list(Onu.objects.filter(olt=olt).exclude(pk=onu.pk).values_list("id", flat=True)[:24])
+    ports = list(PonPort.objects.filter(olt=olt).order_by("port").values_list("id", flat=True))
+    uplinks = [
+        Uplink.objects.create(
+            olt=olt, place=f"0/9/{number}", name=f"ethernet0/9/{number}", description="hacia el núcleo",
+            state="up", speed_mbps=10_000, updated_at=NOW,
+        ).pk
+        for number in range(2)
+    ]  # fmt: skip
+    frames, rows = [], []
+    for step in range(7 * 288, -1, -1):
+        at = ago(300 * step)
+        if 700 < step < 760:
+            continue
+        many = load_at(at)
+        shares: dict[Subject, dict[int, tuple[float, float]]] = {
+            Subject.ONU: {
+                number: share_of(many, place, 9e7) for place, number in enumerate([onu.pk, *neighbours])
+            },
+            Subject.PORT: {number: share_of(many, place, 9e8) for place, number in enumerate(ports)},
+            Subject.LINK: {number: share_of(many, place, 3e9)[::-1] for place, number in enumerate(uplinks)},
+        }
+        for subject, rates in shares.items():
+            sent, received = RATES[subject]
+            total = tuple(sum(each[side] for each in rates.values()) for side in (0, 1))
+            numbers = dict(rates) if subject == Subject.ONU else {**rates, TOTAL_NUMBER: total}
+            columns = {
+                sent: [one for one, _ in numbers.values()],
+                received: [two for _, two in numbers.values()],
+            }
+            frames += make_frame(olt.pk, at, subject, list(numbers), columns)
+            if step == 0:
+                rows += [traffic_now(olt.pk, subject, rates)]
+    insert_past_frames(frames, NOW)
+    upsert_traffic(rows)
+
+
+RATES = {
+    Subject.ONU: ("up_bps", "down_bps"),
+    Subject.PORT: ("in_bps", "out_bps"),
+    Subject.LINK: ("in_bps", "out_bps"),
+}
+
+
+def load_at(at: Any) -> float:
+    """How busy the customers are, 0 to 1."""
+    evening = math.exp(-(((at.hour + at.minute / 60 - 21) / 4) ** 2))
+    day = 0.35 + 0.15 * math.sin(at.hour / 24 * 2 * math.pi)
+    return (0.15 + 0.6 * evening + 0.2 * day) * (1.2 if at.weekday() == 6 else 1) + math.sin(at.minute) / 30
+
+
+def share_of(many: float, place: int, most: float) -> tuple[float, float]:
+    down = most * many / (1 + place / 3)
+    return down / 7, down
+
+
+def traffic_now(olt_id: int, subject: Subject, rates: dict[int, tuple[float, float]]) -> Any:
+    def total(at: Any, times: float) -> TrafficTotal:
+        top = [TopRate(number, int(times * one), int(times * two)) for number, (one, two) in rates.items()]
+        sums = (sum(each.in_bps for each in top), sum(each.out_bps for each in top))
+        return TrafficTotal(milliseconds(at), *sums, top[:20])
+
+    ports = {} if subject == Subject.ONU else {n: (int(a), int(b), "gpon") for n, (a, b) in rates.items()}
+    peaks = [total(ago(3 * 3600), 1.4), total(NOW, 1)]
+    drops = Drops(over=2, resets=48, gaps=130)
+    known = KnownTraffic(300, NOW, total(NOW, 1), ports, peaks, drops)
+    return traffic_row(olt_id, subject, known)
+
+
 def engine(olts: list[Olt]) -> None:
     Worker.objects.create(
         name="host-a:4711", pollers=10, started_at=ago(9000), seen_at=NOW + timedelta(seconds=10)
@@ -448,6 +523,7 @@ def fill() -> None:
     events(made)
     chassis(made)
     an_olt(made[0], made_jobs)
+    week_of_traffic(made[0])
     engine(made)
     quotas(made)
     violations(made)

@@ -10,6 +10,8 @@ PAGES = {
     "/olts/": "Cerro-con-un-nombre-bastante-largo-05",
     "/olts/1/": "MA5800V100R019C10",
     "/olts/1/ports/": "GPON 0/1/5",
+    "/olts/1/traffic/?hours=168": "ethernet0/9/1",
+    "/traffic/": "0/1/3",
     "/olts/1/collection/": "gpon_optics.olt_rx_dbm",
     "/olts/1/hardware/": "H805GPFD",
     "/olts/1/parts/7/": "H801SCUN",
@@ -18,7 +20,7 @@ PAGES = {
     "/olts/1/events/": "HWTC00000007",
     "/olts/4/": "10.0.0.4",
     "/olts/4/collection/": "10.0.0.4",
-    "/olts/1/ports/4/?sort=power": "HWTC0000A00C",
+    "/olts/1/ports/4/?sort=power&days=7": "HWTC0000A00C",
 }
 
 
@@ -46,12 +48,13 @@ def test_the_overview_of_an_olt_is_short(
 
 
 TABS = {
-    "en": ("Overview", "ONUs and ports", "Hardware", "Collection", "Load", "Events"),
-    "es": ("Resumen", "ONUs y puertos", "Hardware", "Recolección", "Carga", "Eventos"),
+    "en": ("Overview", "ONUs and ports", "Traffic", "Hardware", "Collection", "Load", "Events"),
+    "es": ("Resumen", "ONUs y puertos", "Tráfico", "Hardware", "Recolección", "Carga", "Eventos"),
 }
 ADDRESSES = (
     "/olts/1/",
     "/olts/1/ports/",
+    "/olts/1/traffic/",
     "/olts/1/hardware/",
     "/olts/1/collection/",
     "/olts/1/load/",

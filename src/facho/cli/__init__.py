@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "job": "job",
     "onu": "onu",
     "versions": "versions",
+    "traffic": "traffic",
     "export": "export",
     "maintenance": "maintenance",
     "user": "user",

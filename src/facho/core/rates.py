@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import compress, repeat
 from operator import sub
@@ -153,6 +154,11 @@ def forget_subjects(snapshots: Sequence[Snapshot], ids: Iterable[int]) -> None:
         for position in (positions[number] for number in forgotten if number in positions):
             for column in snapshot.reading.columns.values():
                 column[position] = NONE
+
+
+def is_on_time(at: datetime, interval_s: int, now: datetime) -> bool:
+    """Return whether rates of this time are those of now: no more than three intervals have passed."""
+    return now - at <= MOST_INTERVALS * timedelta(seconds=interval_s)
 
 
 def elapsed_ms(before: Reading, reading: Reading) -> int:

@@ -8,7 +8,7 @@ from heapq import nlargest
 from operator import add, attrgetter
 from typing import Any, Final, NamedTuple
 
-from facho.core.rates import Rates
+from facho.core.rates import Drops, Rates
 
 # So many subjects of an OLT are named, those with the highest rates.
 MOST_NAMED: Final = 20
@@ -77,6 +77,30 @@ def keep_peaks(peaks: Sequence[TrafficTotal], now: TrafficTotal) -> list[Traffic
     if kept and kept[-1].at // _HOUR_MS == now.at // _HOUR_MS:
         return kept
     return [*kept, now]
+
+
+class DropsOfHour(NamedTuple):
+    """The rates of an hour that were not stored, and how many counters were read in it."""
+
+    # Milliseconds since 1970.
+    hour: int
+    values: int
+    over: int = 0
+    resets: int = 0
+    gaps: int = 0
+
+    @property
+    def dropped(self) -> int:
+        return self.over + self.resets + self.gaps
+
+
+def count_drops(known: Sequence[DropsOfHour], at: int, values: int, drops: Drops) -> list[DropsOfHour]:
+    """Return the hours of the last day, with the drops of a collection added to its own."""
+    hour = at - at % _HOUR_MS
+    kept = [each for each in known if at - _DAY_MS < each.hour <= hour]
+    last = kept.pop() if kept and kept[-1].hour == hour else DropsOfHour(hour, 0)
+    sums = map(add, last[1:], (values, drops.over, drops.resets, drops.gaps))
+    return [*kept, DropsOfHour(hour, *sums)]
 
 
 def merge_tops(several: Iterable[Sequence[TopRate]], most: int = MOST_NAMED) -> list[TopRate]:

@@ -144,8 +144,8 @@ def account_links(request: HttpRequest) -> list[Item]:
 
 
 def links_in(path: str) -> tuple[str, ...]:
-    """Return the links of the sidebar that occur in a path: unfold marks them as those of the open page."""
-    return tuple(link for link in _links(get_script_prefix()) if link in path)
+    """Return the links of the sidebar that a path begins with: they are marked as those of the open page."""
+    return tuple(link for link in _links(get_script_prefix()) if path.startswith(link))
 
 
 @lru_cache(maxsize=4)
@@ -156,9 +156,19 @@ def _links(_prefix: str) -> tuple[str, ...]:
 def _item(entry: Entry) -> Item:
     app, is_model, model = entry.where.partition(".")
     url = f"admin:{app}_{model}_changelist" if is_model else entry.where
-    item = {"title": capfirst(entry.title), "icon": entry.icon, "link": reverse_lazy(url)}
+    link = reverse_lazy(url)
+    item = {"title": capfirst(entry.title), "icon": entry.icon, "link": link, "active": _is_open(link)}
     right = entry.right or (f"{app}.view_{model}" if is_model else "")
     return {**item, "permission": _may(right)} if right else item
+
+
+def _is_open(link: Any) -> Callable[[HttpRequest], bool]:
+    """Unfold would also mark a link in the middle of the path: that to all traffic on the tab of an OLT."""
+
+    def is_open(request: HttpRequest) -> bool:
+        return request.path.startswith(str(link))
+
+    return is_open
 
 
 def _may(right: str) -> Callable[[HttpRequest], bool]:

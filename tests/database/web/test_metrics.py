@@ -25,12 +25,14 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationDelivery
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
+from facho.core.rates import Drops
 from facho.core.roles import Role
 from facho.web.metrics import reading, views
 from facho.web.metrics.catalogue import METRICS, ONU_METRICS, Kind
 from facho.web.server import answer_cache
 from tests.api_clients import asking, person
 from tests.sample_rows import fill
+from tests.traffic_rows import add_traffic, traffic_of
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +52,24 @@ def values(text: str) -> dict[tuple[str, ...], float]:
     found = {(sample.name, *sample.labels.values()): sample.value for sample in samples}
     assert len(found) == len(samples)
     return found
+
+
+@pytest.mark.both_databases
+def test_it_has_the_traffic_of_each_olt_and_the_rates_that_were_dropped() -> None:
+    fill(1)
+    olt = Olt.objects.get()
+    add_traffic(
+        traffic_of(olt.pk, "port", timezone.now(), {1: (5, 70)}, drops=Drops(over=3)),
+        traffic_of(olt.pk, "link", timezone.now(), {1: (60, 4)}),
+        traffic_of(olt.pk, "onu", timezone.now() - timedelta(hours=1), {1: (1, 2)}),
+    )
+    found = values(scrape())
+    name = "facho_olt_traffic_bits_per_second"
+    assert {series[1:3]: value for series, value in found.items() if series[0] == name} == {
+        ("to_customers", "port"): 70, ("from_customers", "port"): 5,
+        ("to_customers", "uplink"): 60, ("from_customers", "uplink"): 4,
+    }  # fmt: skip
+    assert found["facho_rates_dropped_total", "port", olt.name, "over"] == 3
 
 
 def test_only_a_token_of_its_own_role_reads_it() -> None:
@@ -74,6 +94,7 @@ def test_every_metric_of_the_catalogue_is_told_and_no_other() -> None:
     now = timezone.now()
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
     Olt.objects.filter(name="olt-000").update(reachable=True)
+    add_traffic(traffic_of(Olt.objects.values_list("id", flat=True)[0], "port", now, {1: (5, 70)}))
     # Whether a disk is seen, and how fast it fills, is not for a test to say.
     known = {"facho_disk_free_bytes", "facho_disk_days_left"}
     names = {name for name, *_labels in values(scrape())}

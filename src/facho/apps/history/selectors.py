@@ -35,6 +35,16 @@ class Series:
     times: Sequence[int]
     # By fact: a value for each time.
     values: Mapping[str, Sequence[float | None]]
+    # By fact: the value at each time at which it was collected itself.
+    collected: Mapping[str, Mapping[int, float | None]] = field(default_factory=dict, compare=False)
+
+    def samples(self, fact: str) -> Samples:
+        """Return a fact at the times of its own collections, so that others do not make gaps in its line."""
+        own = self.collected.get(fact)
+        if own is None:
+            return Samples(self.times, self.values[fact])
+        times = [time for time in self.times if time in own]
+        return Samples(times, [own[time] for time in times])
 
     def moments(self) -> list[datetime]:
         return [moment_of(time) for time in self.times]
@@ -230,7 +240,8 @@ class _SeriesBuilder:
         times = every[
             bisect_left(every, milliseconds(query.start)) : bisect_left(every, milliseconds(query.end))
         ]
-        return Series(times, {fact: list(map(known.get, times)) for fact, known in self._facts.items()})
+        values = {fact: list(map(known.get, times)) for fact, known in self._facts.items()}
+        return Series(times, values, self._facts)
 
 
 def _add_first(found: dict[int, _SeriesBuilder], query: _Query, sheet: Sheet) -> None:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import add
 from typing import Any, Final, NamedTuple, TypeVar
 
 from facho.apps.chassis.models import PonPort, Uplink
@@ -16,9 +17,11 @@ from facho.apps.discovery.models import Onu
 from facho.apps.discovery.roster import interface
 from facho.apps.history.models import Subject
 from facho.apps.history.store import moment_of
+from facho.apps.hosts.models import Olt
 from facho.apps.traffic.models import OltTraffic
+from facho.apps.traffic.store import read_drops
 from facho.core.line_rates import line_rate
-from facho.core.rates import MOST_INTERVALS, Drops
+from facho.core.rates import Drops, is_on_time
 from facho.core.traffic import MOST_NAMED, TopRate, TrafficTotal, merge_tops
 
 # The counters are large, and nobody but the recorder reads them.
@@ -89,6 +92,22 @@ class OltTotal(NamedTuple):
     is_current: bool
 
 
+@dataclass(frozen=True, slots=True)
+class LatelyDropped:
+    """The rates of an OLT that were not stored in the last day."""
+
+    olt_id: int
+    olt: str
+    # Counters that were read.
+    values: int
+    drops: Drops
+
+    @property
+    def share(self) -> float:
+        """Return the part of the counters that have no rate."""
+        return (self.drops.over + self.drops.resets + self.drops.gaps) / self.values if self.values else 0.0
+
+
 class SubjectName(NamedTuple):
     """What people call an ONU, a port or an uplink."""
 
@@ -132,11 +151,23 @@ def traffic_tops(
     rows = _rows(olt_ids).filter(subject=subject).values_list("at", "interval_s", "top", "peaks")
     current, peaks = [], []
     for at, interval_s, top, kept in rows:
-        if _is_current(at, interval_s, now):
+        if is_on_time(at, interval_s, now):
             current.append(_read_top(top))
         if (peak := _last_peak(kept, now)) is not None:
             peaks.append(peak.top)
     return Top(merge_tops(current, most), merge_tops(peaks, most))
+
+
+def lately_dropped(now: datetime) -> list[LatelyDropped]:
+    """Return what was dropped in the last day, of the enabled OLTs of which counters were read in it."""
+    sums: dict[tuple[int, str], list[int]] = {}
+    rows = OltTraffic.objects.filter(olt__enabled=True).order_by("olt__name", "subject")
+    for olt_id, name, lately in rows.values_list("olt", "olt__name", "lately"):
+        for each in read_drops(lately):
+            if moment_of(each.hour) > now - _DAY:
+                known = sums.setdefault((olt_id, name), [0] * 4)
+                sums[olt_id, name] = list(map(add, known, each[1:]))
+    return [LatelyDropped(*olt, values, Drops(*drops)) for olt, (values, *drops) in sums.items()]
 
 
 def name_rates(subject: str, *tops: Sequence[TopRate]) -> list[list[NamedRate]]:
@@ -160,7 +191,7 @@ def to_and_from_customers(subject: str, in_bps: T, out_bps: T) -> tuple[T, T]:
 def olt_totals(now: datetime, olt_ids: Collection[int] | None = None) -> list[OltTotal]:
     """Return the totals of all OLTs or of these, of those that had any rate."""
     return [
-        OltTotal(olt_id, subject, at, in_bps, out_bps, _is_current(at, interval_s, now))
+        OltTotal(olt_id, subject, at, in_bps, out_bps, is_on_time(at, interval_s, now))
         for olt_id, subject, at, interval_s, in_bps, out_bps in _rows(olt_ids).values_list(*_TOTALS)
     ]
 
@@ -176,9 +207,23 @@ def pon_use(olt_id: int, now: datetime) -> dict[int, PonUse]:
     return {
         int(number): PonUse(int(number), received, sent, technology)
         for row in rows
-        if _is_current(row["at"], row["interval_s"], now)
+        if is_on_time(row["at"], row["interval_s"], now)
         for number, (received, sent, technology) in json.loads(row["ports"]).items()
     }
+
+
+def named_pon_uses(olt_id: int, now: datetime) -> list[tuple[str, PonUse]]:
+    """Return the places of the PONs and how much of their line rates they use, in the order of the ports."""
+    uses = pon_use(olt_id, now)
+    rows = PonPort.objects.filter(olt=olt_id).values_list("id", "place")
+    return [(place, uses[number]) for number, place in rows if number in uses]
+
+
+def olts_of(olt_id: int | None, site: str) -> list[int] | None:
+    """Return the OLTs that a list is about: one, those of a site, or None for all."""
+    if olt_id is not None:
+        return [olt_id]
+    return list(Olt.objects.filter(site=site).values_list("id", flat=True)) if site else None
 
 
 def dropped_rates(olt_ids: Collection[int] | None = None) -> dict[int, Drops]:
@@ -195,13 +240,9 @@ def _rows(olt_ids: Iterable[int] | None) -> Any:
     return rows if olt_ids is None else rows.filter(olt__in=olt_ids)
 
 
-def _is_current(at: datetime, interval_s: int, now: datetime) -> bool:
-    return now - at <= MOST_INTERVALS * timedelta(seconds=interval_s)
-
-
 def _traffic(row: Mapping[str, Any], now: datetime) -> Traffic:
     top, peak = _read_top(row["top"]), _last_peak(row["peaks"], now)
-    is_current = _is_current(row["at"], row["interval_s"], now)
+    is_current = is_on_time(row["at"], row["interval_s"], now)
     found = Traffic(row["at"], row["in_bps"], row["out_bps"], top, is_current=is_current)
     if peak is None:
         return found

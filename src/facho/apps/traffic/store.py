@@ -15,7 +15,7 @@ from facho.apps.db.database import is_embedded
 from facho.core.counter_blob import decode_snapshots, encode_snapshots
 from facho.core.history_facts import Damaged
 from facho.core.rates import Drops, Snapshot
-from facho.core.traffic import TrafficTotal
+from facho.core.traffic import DropsOfHour, TrafficTotal
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,8 @@ class KnownTraffic:
     ports: Mapping[int, PortRates] = field(default_factory=dict)
     peaks: Sequence[TrafficTotal] = ()
     drops: Drops = field(default_factory=Drops)
+    # The hours of the last day.
+    lately: Sequence[DropsOfHour] = ()
     snapshots: Sequence[Snapshot] = ()
 
 
@@ -53,6 +55,7 @@ class TrafficRow:
     top: str
     ports: str
     peaks: str
+    lately: str
     counters: bytes
 
 
@@ -61,7 +64,7 @@ def load_traffic(olt_id: int, subject: str) -> KnownTraffic:
     found = sql.fetch_with_blobs(_KNOWN, [olt_id, subject])
     if not found:
         return KnownTraffic()
-    at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, counters = found[0]
+    at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, lately, counters = found[0]
     moment = None if at is None else sql.parse_time(at)
     return KnownTraffic(
         interval_s,
@@ -70,18 +73,23 @@ def load_traffic(olt_id: int, subject: str) -> KnownTraffic:
         {int(number): tuple(rates) for number, rates in json.loads(ports).items()},
         [TrafficTotal.from_json(each) for each in json.loads(peaks)],
         Drops(over, resets, gaps),
+        read_drops(lately),
         _read_counters(olt_id, bytes(counters)),
     )
 
 
 _KNOWN: Final = (
-    "SELECT at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, counters"
+    "SELECT at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, lately, counters"
     " FROM olt_traffic WHERE olt_id = %s AND subject = %s"
 )
 
 
 def _read_total(at: datetime, in_bps: int, out_bps: int, top: str) -> TrafficTotal:
     return TrafficTotal.from_json([round(1000 * at.timestamp()), in_bps, out_bps, json.loads(top)])
+
+
+def read_drops(text: str) -> list[DropsOfHour]:
+    return [DropsOfHour(*each) for each in json.loads(text)]
 
 
 def _read_counters(olt_id: int, data: bytes) -> list[Snapshot]:
@@ -110,6 +118,7 @@ def traffic_row(olt_id: int, subject: str, known: KnownTraffic) -> TrafficRow:
         _json([] if total is None else [list(each) for each in total.top]),
         _json(known.ports),
         _json([each.as_json() for each in known.peaks]),
+        _json(known.lately),
         encode_snapshots(known.snapshots),
     )
 
@@ -139,7 +148,7 @@ def _values(row: TrafficRow) -> list[Any]:
 
 _COLUMNS: Final = tuple(each.name for each in fields(TrafficRow))
 _TYPES: Final = (
-    "bigint", "text", "timestamptz", "integer", *["bigint"] * 5, *["text"] * 3, "bytea",
+    "bigint", "text", "timestamptz", "integer", *["bigint"] * 5, *["text"] * 4, "bytea",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
+from facho.apps.traffic.selectors import LatelyDropped, lately_dropped
 from facho.apps.zabbix_pollers.selectors import read_workers
 from facho.backends.start_checks import bad_version, broker_away, wrong_settings
 from facho.cli.doctor.coordinator import check_coordinator
@@ -38,6 +39,23 @@ from facho.keys import KeyProblem, WrongPlace
 
 _MOST_STUCK: Final = 5
 _SOON: Final = timedelta(days=14)
+# Of the counters of an OLT: the first reading of each has no rate, and OLTs do start.
+_MANY_DROPPED: Final = 0.1
+# By the reason that the counts have.
+_DROP_ADVICE: Final = {
+    "over": (
+        "they moved more than the line can carry",
+        "facho record NAME --mask records what is counted there: it may not be octets, or not of a PON",
+    ),
+    "resets": (
+        "they went back, or the OLT started,",
+        "look at the uptime of the OLT (facho olt show NAME): it starts often, or counters are cleared",
+    ),
+    "gaps": (
+        "they were read more than three intervals after the reading before",
+        "facho olt show NAME says why the job that collects traffic is late; give it a longer interval",
+    ),
+}
 # What devices are delivered with.
 _DEFAULT_COMMUNITY: Final = "public"
 
@@ -154,6 +172,25 @@ def check_unreadable_rows(_now: datetime, _config: Config) -> Finding:
     return ok("rows", "all have an index that the profiles can read")
 
 
+def check_traffic(now: datetime, _config: Config) -> Finding:
+    """Name the OLTs many of whose counters gave no rate in the last day, by the main reason."""
+    known = [each for each in lately_dropped(now) if each.share > _MANY_DROPPED]
+    if not known:
+        return ok("traffic", "few counters gave no rate in the last 24 hours")
+    sentences, advice = [], []
+    for reason, (why, what) in _DROP_ADVICE.items():
+        if names := [
+            f"{each.olt} ({100 * each.share:.0f} %)" for each in known if _main_reason(each) == reason
+        ]:
+            sentences.append(f"{why} on {list_names(names)}")
+            advice.append(what)
+    return warning("traffic", f"counters gave no rate: {'; '.join(sentences)}", "; ".join(advice))
+
+
+def _main_reason(found: LatelyDropped) -> str:
+    return max(_DROP_ADVICE, key=lambda reason: getattr(found.drops, reason))
+
+
 def check_executions(now: datetime, config: Config) -> Finding:
     """Find executions whose lease has expired, and those that run longer than they may."""
     late = now - config.lease
@@ -226,6 +263,7 @@ CHECKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     check_olts,
     check_addresses,
     check_unreadable_rows,
+    check_traffic,
     check_executions,
     check_notifications,
     check_retention,

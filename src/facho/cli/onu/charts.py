@@ -22,7 +22,9 @@ from facho.apps.history.selectors import onu_series
 from facho.cli.output import console, format_time, format_value, print_json, print_text
 from facho.cli.times import parse_time
 from facho.config import current
+from facho.core.bit_rates import bit_rate
 from facho.core.downsampling import DownsampledSpan, Point, downsample, mean_per_cell
+from facho.core.traffic import DIRECTIONS
 from facho.engine.commands.errors import CommandError
 
 # With more points than this, a row stands for an hour or a day.
@@ -116,11 +118,18 @@ def _summarize(history: History, fact: str) -> list[str]:
     if not values:
         return ["0", "", "", "", ""]
     (whole,) = downsample(points, lambda _: history.start)
-    return [f"{len(values):,}", *_format_span(whole), format_value(values[-1])]
+    return [f"{len(values):,}", *_format_span(fact, whole), _format_number(fact, values[-1])]
 
 
-def _format_span(span: DownsampledSpan) -> list[str]:
-    return ["" if value is None else f"{value:.2f}" for value in (span.least, span.mean, span.most)]
+def _format_span(fact: str, span: DownsampledSpan) -> list[str]:
+    numbers = (span.least, span.mean, span.most)
+    if fact in DIRECTIONS:
+        return [_format_number(fact, value) for value in numbers]
+    return ["" if value is None else f"{value:.2f}" for value in numbers]
+
+
+def _format_number(fact: str, value: float | None) -> str:
+    return bit_rate(value) if fact in DIRECTIONS and value is not None else format_value(value)
 
 
 def sparkline(history: History, fact: str, cells: int) -> str:
@@ -139,7 +148,7 @@ def sparkline(history: History, fact: str, cells: int) -> str:
 def _points_table(history: History) -> Table:
     table = Table("at", *history.values, box=None, pad_edge=False)
     for number, at in enumerate(history.moments):
-        cells = (format_value(values[number]) for values in history.values.values())
+        cells = (_format_number(fact, values[number]) for fact, values in history.values.items())
         table.add_row(format_time(at), *map(Text, cells))
     return table
 
@@ -172,5 +181,6 @@ def _condensed_table(history: History, start_of: Callable[[datetime], datetime],
             table.add_column(heading, justify="right")
     for spans in zip(*columns.values(), strict=True):
         start = spans[0].start.astimezone(current().time_zone)
-        table.add_row(f"{start:{form}}", *(number for span in spans for number in _format_span(span)))
+        cells = (_format_span(fact, span) for fact, span in zip(columns, spans, strict=True))
+        table.add_row(f"{start:{form}}", *(number for each in cells for number in each))
     return table

@@ -25,6 +25,7 @@ from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traf
 from facho.core.line_rates import LineRate, line_rate, uplink_rate
 from facho.core.rates import (
     MOST_INTERVALS,
+    NONE,
     Computed,
     Counter,
     Drops,
@@ -40,6 +41,7 @@ from facho.core.rates import (
 from facho.core.traffic import (
     DIRECTIONS,
     TOTAL_NUMBER,
+    count_drops,
     keep_peaks,
     sum_by_place,
     sum_rates,
@@ -83,7 +85,9 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
         _has_restarted(known.snapshots, reading),
     )
     computed = compute_rates(known.snapshots, reading, counters(subject), limits)
-    after = _after(replace(known, interval_s=interval_s), recording, subject, frame, computed)
+    values = sum(len(column) - column.count(NONE) for column in columns.values())
+    lately = count_drops(known.lately, at, values, computed.drops)
+    after = _after(replace(known, interval_s=interval_s, lately=lately), recording, subject, frame, computed)
     recording.writes.traffic.append(traffic_row(recording.olt_id, subject, after))
     found = replace(frame, columns={**frame.columns, **computed.rates})
     if subject is not Subject.ONU:

@@ -14,6 +14,7 @@ from django.utils.translation import pgettext
 from facho.apps import localized_numbers
 from facho.apps.history.selectors import Series
 from facho.apps.traffic.selectors import to_and_from_customers
+from facho.core.frames import Samples
 from facho.core.percentile import highest, percentile
 from facho.core.rates import MOST_INTERVALS
 from facho.web.components.charts import Chart, Level, Period, Span, Values, draw_line, time_axis, value_axis
@@ -43,9 +44,8 @@ class _Direction(NamedTuple):
 
 def traffic_chart(
     title: str,
-    times: Sequence[int],
-    to_customers: Sequence[float | None],
-    from_customers: Sequence[float | None],
+    to_customers: Samples,
+    from_customers: Samples,
     period: Period,
 ) -> Chart:
     """Draw both directions mirrored around zero, with the 95th percentile and the maximum of each.
@@ -53,16 +53,16 @@ def traffic_chart(
     A line breaks where nothing came for more than three intervals: nobody knows what was moved then.
     """
     named = ((1, _("to the customers"), to_customers), (-1, _("from the customers"), from_customers))
-    found = [_direction(sign, Values(name, times, values)) for sign, name, values in named]
+    found = [_direction(sign, Values(name, *samples)) for sign, name, samples in named]
     shown = [each for each in found if each is not None]
     axis, rows = value_axis(
         [0.0, *(each.sign * each.peak for each in shown)],
         label=lambda value: localized_numbers.short_bit_rate(abs(value)),
     )
-    gap = _longest_gap(times)
+    gap = _longest_gap(sorted({*to_customers.times, *from_customers.times}))
     return Chart(
         title,
-        _("bit/s"),
+        "bit/s",
         [replace(draw_line(each.drawn, period, axis, gap), figures=_figures(each)) for each in shown],
         rows,
         time_axis(period),
@@ -72,8 +72,7 @@ def traffic_chart(
 
 def chart_of_series(title: str, subject: str, series: Series, period: Period) -> Chart:
     """Draw the traffic of ports or uplinks, as the OLT receives and sends it."""
-    sides = to_and_from_customers(subject, *(series.values[fact] for fact in IN_AND_OUT))
-    return traffic_chart(title, series.times, *sides, period)
+    return traffic_chart(title, *to_and_from_customers(subject, *map(series.samples, IN_AND_OUT)), period)
 
 
 def _direction(sign: int, samples: Values) -> _Direction | None:

@@ -94,6 +94,14 @@ _OF_EACH_OLT: Final = (
     _counter("snmp_varbinds", "values that it answered", "olt"),
     _counter("snmp_bytes", "bytes sent to it and received from it", "olt", "direction"),
     _counter("snmp_seconds", "time in which it was being asked", "olt"),
+    _gauge(
+        "olt_traffic_bits_per_second",
+        "traffic of its ONUs, PON ports or uplinks together; missing while it is not collected",
+        "olt",
+        "of",
+        "direction",
+    ),
+    _counter("rates_dropped", "rates not stored: over (the line rate), resets, gaps", "olt", "of", "reason"),
     _gauge("onus", "its ONUs by state; absent are those that discoveries no longer find", "olt", "state"),
 )
 _OF_EACH_ONU: Final = (

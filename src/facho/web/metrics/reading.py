@@ -16,11 +16,14 @@ from facho.apps.db.database import database_kind
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions import store
+from facho.apps.history.models import Subject
 from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
 from facho.apps.remote_write.selectors import read_remote_write
+from facho.apps.traffic.models import OltTraffic
+from facho.apps.traffic.selectors import olt_totals, to_and_from_customers
 from facho.config import Config
 from facho.engine.upkeep import storage
 from facho.engine.upkeep.system_status import Condition, read_system_status
@@ -45,6 +48,7 @@ def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield from _durations()
     yield from _each_olt(now)
     yield from _totals()
+    yield from _traffic(now)
     yield from _onus(config)
 
 
@@ -174,6 +178,24 @@ def _totals() -> Iterator[Sample]:
             yield Sample("facho_snmp_bytes_total", row[f"all_bytes_{direction}"], (olt, direction))
         for name, column in _COUNTERS.items():
             yield Sample(name, row[f"all_{column}"], (olt,))
+
+
+def _traffic(now: datetime) -> Iterator[Sample]:
+    names = dict(Olt.objects.values_list("id", "name"))
+    for total in olt_totals(now):
+        if total.is_current and total.olt_id in names:
+            sides = to_and_from_customers(total.subject, total.in_bps, total.out_bps)
+            for direction, bps in zip(("to_customers", "from_customers"), sides, strict=True):
+                labels = (names[total.olt_id], _OF.get(total.subject, total.subject), direction)
+                yield Sample("facho_olt_traffic_bits_per_second", bps, labels)
+    for olt, subject, *counts in OltTraffic.objects.values_list("olt__name", "subject", *_DROPPED):
+        for reason, count in zip(_DROPPED, counts, strict=True):
+            yield Sample("facho_rates_dropped_total", count, (olt, _OF.get(subject, subject), reason))
+
+
+# What has traffic, as people call it.
+_OF: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.LINK.value: "uplink"}
+_DROPPED: Final = ("over", "resets", "gaps")
 
 
 def _onus(config: Config) -> Iterator[Sample]:

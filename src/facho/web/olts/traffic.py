@@ -23,6 +23,7 @@ from facho.core.rates import Drops
 from facho.core.traffic import TOTAL_NUMBER
 from facho.web.components.charts import Chart, Period
 from facho.web.components.traffic_charts import IN_AND_OUT, chart_of_series
+from facho.web.traffic.data import ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +78,5 @@ def _tops(known: Mapping[str, Traffic]) -> Iterator[TopRates]:
     for subject in (Subject.ONU, Subject.PORT, Subject.LINK):
         if subject in known:
             traffic = known[subject]
-            now = traffic.top if traffic.is_current else []
-            yield TopRates(subject, traffic, *name_rates(subject, now, traffic.peak_top))
+            now = traffic.top[:ROWS] if traffic.is_current else []
+            yield TopRates(subject, traffic, *name_rates(subject, now, traffic.peak_top[:ROWS]))

@@ -172,9 +172,7 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         offline=offline_since(onu),
         band=_read_band(onu, period, _states_known_until(collected, intervals, now)),
         power=_power_chart(series, period, events, neighbours, config),
-        traffic=traffic_chart(
-            _("Traffic"), series.times, series.values["down_bps"], series.values["up_bps"], period
-        ),
+        traffic=traffic_chart(_("Traffic"), series.samples("down_bps"), series.samples("up_bps"), period),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
         facts=_detail_facts(onu, collected, intervals),
@@ -322,8 +320,8 @@ def _power_chart(
         _("Optical power"),
         "dBm",
         [
-            Values(_("at the ONU"), series.times, series.values["onu_rx_dbm"]),
-            Values(_("at the OLT"), series.times, series.values["olt_rx_dbm"]),
+            Values(_("at the ONU"), *series.samples("onu_rx_dbm")),
+            Values(_("at the OLT"), *series.samples("olt_rx_dbm")),
         ],
         period,
         limit=(limit, f"{number(limit)} dBm"),
@@ -336,7 +334,7 @@ def _power_chart(
 
 def _other_charts(series: Series, period: Period) -> list[Chart]:
     return [
-        line_chart(fact_name(fact), fact_unit(fact), [Values("", series.times, series.values[fact])], period)
+        line_chart(fact_name(fact), fact_unit(fact), [Values("", *series.samples(fact))], period)
         for fact in history_facts(Subject.ONU)
         if fact not in _IN_POWER_CHART and fact not in DIRECTIONS
     ]

@@ -168,7 +168,7 @@ def _charts(port: PonPort, days: int, now: datetime) -> list[Chart]:
 
 
 def _values(series: Series, fact: str, name: str) -> Values:
-    return Values(name, series.times, series.values[fact])
+    return Values(name, *series.samples(fact))
 
 
 def _has_values(values: Values) -> bool:

@@ -27,7 +27,7 @@ from facho.web.server.slow_clients import Scope
 # The parts of pages that refresh by themselves. Their answers are small and never streamed.
 _POLLED: Final = re.compile(
     r"/coordinator/dashboard/(live|overview|timeline)/|/olts/(\d+/(live|facts|[a-z]+/part)|rows)/|/plans/rows/"
-    r"|/banner/(olts/\d+/)?"
+    r"|/traffic/tops/|/banner/(olts/\d+/)?"
 )
 # Mostly they wait for the database.
 _POLL_THREADS: Final = 8

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from facho.apps.history.models import Subject
-from facho.apps.hosts.models import Olt
 from facho.apps.traffic.selectors import (
     NamedRate,
     name_rates,
     olt_totals,
+    olts_of,
     to_and_from_customers,
     traffic_tops,
 )
@@ -20,6 +20,8 @@ from facho.core.spreadsheet import csv_lines
 from facho.web.components.list_query import parse_id, parse_site
 
 SUBJECTS: Final = (Subject.ONU, Subject.PORT, Subject.LINK)
+# Of each list; an export has all that are named.
+ROWS: Final = 10
 _CSV_COLUMNS: Final = (
     "of", "when", "olt", "site", "place", "name", "description", "to_customers_bps", "from_customers_bps"
 )  # fmt: skip
@@ -29,12 +31,6 @@ _CSV_COLUMNS: Final = (
 class TrafficQuery:
     site: str = ""
     olt: int | None = None
-
-    def olt_ids(self) -> list[int] | None:
-        """Return the OLTs that it is about, None for all."""
-        if self.olt is not None:
-            return [self.olt]
-        return list(Olt.objects.filter(site=self.site).values_list("id", flat=True)) if self.site else None
 
 
 def parse_traffic_query(given: Mapping[str, str]) -> TrafficQuery:
@@ -66,14 +62,14 @@ class TrafficPage:
     tops: Sequence[SubjectTops]
 
 
-def read_traffic_page(query: TrafficQuery, now: datetime) -> TrafficPage:
+def read_traffic_page(query: TrafficQuery, now: datetime, most: int = ROWS) -> TrafficPage:
     """Read the page in a fixed number of queries."""
-    olt_ids = query.olt_ids()
+    olt_ids = olts_of(query.olt, query.site)
     totals = [each for each in olt_totals(now, olt_ids) if each.is_current]
     return TrafficPage(
         now,
         [_total(subject, [each for each in totals if each.subject == subject]) for subject in SUBJECTS],
-        [_subject_tops(subject, olt_ids, now) for subject in SUBJECTS],
+        [_subject_tops(subject, olt_ids, now, most) for subject in SUBJECTS],
     )
 
 
@@ -82,8 +78,8 @@ def _total(subject: str, totals: Sequence[Any]) -> Total:
     return Total(subject, len(totals), *to_and_from_customers(subject, received, sent))
 
 
-def _subject_tops(subject: str, olt_ids: Sequence[int] | None, now: datetime) -> SubjectTops:
-    tops = traffic_tops(subject, now, olt_ids=olt_ids)
+def _subject_tops(subject: str, olt_ids: Sequence[int] | None, now: datetime, most: int) -> SubjectTops:
+    tops = traffic_tops(subject, now, olt_ids=olt_ids, most=most)
     return SubjectTops(subject, *name_rates(subject, tops.now, tops.peak))
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from facho.apps.db.database import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.traffic.models import OltTraffic
+from facho.core.traffic import MOST_NAMED
 from facho.web.components.csv_answer import csv_of_lines, wants_csv
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
@@ -24,7 +25,7 @@ VIEW = ("view", "discovery.onu")
 def traffic(request: HttpRequest) -> HttpResponseBase:
     query = parse_traffic_query(request.GET)
     if wants_csv(request):
-        lines = traffic_csv(read_traffic_page(query, database_now()))
+        lines = traffic_csv(read_traffic_page(query, database_now(), MOST_NAMED))
         return csv_of_lines(request, "traffic", OltTraffic, lines)
     olts = list(Olt.objects.order_by("site", "name").values_list("id", "name", "site"))
     return render_page(

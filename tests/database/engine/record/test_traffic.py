@@ -18,6 +18,8 @@ from facho.apps.history.selectors import onu_series, subject_series
 from facho.apps.hosts.models import Olt
 from facho.apps.traffic.models import OltTraffic
 from facho.apps.traffic.selectors import dropped_rates, olt_traffic, pon_use, traffic_tops
+from facho.apps.traffic.store import read_drops
+from facho.cli.doctor.database import check_traffic
 from facho.config import Config
 from facho.core.rates import Drops
 from facho.core.traffic import TOTAL_NUMBER, TopRate
@@ -350,6 +352,29 @@ def test_the_highest_onus_now_and_at_the_last_peak_are_known_by_name(site: Site)
     later = traffic_tops("onu", NOW + timedelta(hours=2))
     assert (later.now, [each.number for each in later.peak]) == ([], [first, second])
     assert traffic_tops("onu", NOW + timedelta(days=2)).peak == []
+
+
+def test_an_olt_whose_counters_go_back_again_and_again_is_named_with_the_reason(site: Site) -> None:
+    for minutes in range(0, 50, 5):
+        site.down(minutes, megabits(100), megabits(1) * minutes)
+    assert check_traffic(NOW + timedelta(hours=1), CONFIG).level == "ok"
+    for minutes in range(50, 100, 5):
+        site.down(minutes, megabits(100) - minutes * 1000, megabits(1) * minutes)
+    finding = check_traffic(NOW + timedelta(hours=2), CONFIG)
+    assert finding.level == "warning"
+    assert finding.told == "counters gave no rate: they went back, or the OLT started, on north (25 %)"
+    assert "facho olt show NAME" in finding.do
+    # After a day without them nobody is told any more.
+    assert check_traffic(NOW + timedelta(hours=27), CONFIG).level == "ok"
+
+
+def test_the_drops_of_a_day_are_counted_by_hour(site: Site) -> None:
+    site.down(0, 0)
+    site.down(5, megabits(99_999))
+    site.down(65, megabits(1))
+    site.down(65 + 24 * 60, megabits(1))
+    row = OltTraffic.objects.get(subject="onu")
+    assert [each[1:] for each in read_drops(row.lately)] == [(1, 0, 0, 1)]
 
 
 def test_counters_that_cannot_be_read_begin_anew(site: Site) -> None:

@@ -167,6 +167,17 @@ def test_the_usual_jobs_are_shown_with_what_they_would_do_and_nothing_is_made(ad
     assert not SnmpJob.objects.exists()
 
 
+def test_traffic_is_offered_every_five_minutes_with_its_cost_where_counters_are_cheap(admin: Client) -> None:
+    (huawei,) = add_olts("norte")
+    jobs, what_if, _ = steps_of(huawei)
+    page = admin.get(jobs)
+    assert intervals(page)["every_traffic"] == "5 min"
+    load = admin.post(what_if, {"take_traffic": "on", **intervals(page)}).context["load"]
+    assert load.after.p50_min > load.before.p50_min
+    # Its counters are in a table of which every row takes the OLT long, and nowhere else.
+    assert {each.offer for each in usual_jobs_for(make_olt("sur", "cdata_fd11"))}.isdisjoint({"traffic"})
+
+
 def intervals(page: object) -> dict[str, str]:
     form = page.context["form"]  # type: ignore[attr-defined]  # a response of a test's client
     return {name: field.initial for name, field in form.fields.items() if name.startswith("every_")}

@@ -239,7 +239,7 @@ def test_each_tab_is_marked_and_links_to_the_others(viewer: Client, olt: Olt, ta
     nav = page[page.index('<nav class="fd-tabs"') :].partition("</nav>")[0]
     links = re.findall(r'href="([^"]+)"( aria-current="page")?', nav)
     assert [address for address, _ in links] == [
-        path, f"{path}ports/", f"{path}collection/", f"{path}load/", f"{path}events/"
+        path, f"{path}ports/", f"{path}traffic/", f"{path}collection/", f"{path}load/", f"{path}events/"
     ]  # fmt: skip
     assert [address for address, current in links if current] == [path + tab]
 

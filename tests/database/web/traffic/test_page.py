@@ -203,3 +203,21 @@ def test_an_onu_shows_both_directions_in_one_chart(places: list[Place]) -> None:
     page = read_onu_page(onu, 24, NOW + timedelta(hours=2), Config())
     assert [line.path.count("M") for line in page.traffic.lines] == [1, 1]
     assert page.others == []
+
+
+def test_what_is_collected_less_often_than_traffic_is_a_line_all_the_same(places: list[Place]) -> None:
+    place = places[0]
+    ports = {
+        at: {place.port.pk: (1.0 * MBIT, 8.0 * MBIT)}
+        for at in every_five_minutes(NOW, NOW + timedelta(hours=3))
+    }
+    optics = {
+        at: {place.port.pk: (4.2, 40.0)} for at in [NOW + timedelta(minutes=2 + 30 * n) for n in range(6)]
+    }
+    later = NOW + timedelta(hours=5)
+    add_history(place.olt.pk, "port", ("in_bps", "out_bps"), ports, NOW)
+    add_history(place.olt.pk, "port", ("tx_dbm", "temperature_c"), optics, NOW)
+    page = read_port_page(place.port, PortQuery(), later, Config())
+    assert [chart.lines[0].path.count("M") for chart in page.charts] == [1, 1]
+    assert page.traffic is not None
+    assert [line.path.count("M") for line in page.traffic.lines] == [1, 1]

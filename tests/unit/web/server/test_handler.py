@@ -36,7 +36,7 @@ def test_all_of_them_were_found() -> None:
     assert polled_names() == {
         "dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-part", "olt-facts",
         "olt-rows",
-        "plan-rows",
+        "plan-rows", "traffic-tops",
     }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from facho.web.api.v1.pollers import Pollers, StatsHistory
 from facho.web.api.v1.ports import Outages, Ports, UnprovisionedOnus, Uplinks
 from facho.web.api.v1.quotas import Quotas, Violations
 from facho.web.api.v1.tokens import Tokens
+from facho.web.api.v1.traffic import TrafficOfOlts
 from facho.web.api.v1.versions import Versions
 from facho.web.api.v1.what_if import WhatIfs
 
@@ -56,6 +57,7 @@ router.register("quotas", Quotas, basename="quota")
 router.register("retention", Retention, basename="retention")
 router.register("skipped-slots", SkippedSlotsRows, basename="skipped-slots")
 router.register("tokens", Tokens, basename="token")
+router.register("traffic", TrafficOfOlts, basename="traffic")
 router.register("unprovisioned", UnprovisionedOnus, basename="unprovisioned")
 router.register("unreadable-rows", TablesWithUnreadableRows, basename="unreadable-rows")
 router.register("uplinks", Uplinks, basename="uplink")
