@@ -36,7 +36,7 @@ def test_rows_of_values_come_back(
     names, labels, rows = table
     pieces = list(encode_rows(AT, names, map(encode_labels, labels), rows, most=most))
     expected = [
-        Series(name, own, [(AT, value)])
+        Series(name, dict(sorted(own.items())), [(AT, value)])
         for own, row in zip(labels, rows, strict=True)
         for name, value in zip(names, row, strict=True)
         if value is not None
