@@ -16,7 +16,7 @@ from django.contrib.auth.models import User  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned  # noqa: E402
+from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink  # noqa: E402
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage  # noqa: E402
 from facho.apps.execution_coordinator.models import (  # noqa: E402
     CoordinatorLog,
@@ -232,11 +232,63 @@ def chassis(olts: list[Olt]) -> None:
             technology="gpon", state="down" if port == 5 else "up", tx_dbm=None if port == 5 else 4.2,
             temperature_c=41.0, voltage_v=3.27, bias_ma=14.0, onus_told=64, updated_at=ago(300),
         )  # fmt: skip
-    for slot, name, cpu in ((1, "H805GPFD", 34.0), (9, "H801SCUN", 88.0)):
-        OltHealth.objects.create(
-            olt=olts[0], part=f"board 0/{slot}", kind="board", frame=0, slot=slot, name=name, state="ok",
-            cpu_pct=cpu, memory_pct=51.0, temperature_c=46.0, updated_at=ago(300),
-        )  # fmt: skip
+    hardware(olts[0])
+
+
+def hardware(olt: Olt) -> None:
+    """A usual OLT: six boards, two fans, two power supplies and four uplinks, with a day of numbers."""
+    versions: dict[str, Any] = {
+        "sw_version": "MA5800V100R019C10",
+        "hw_version": "H901MABR",
+        "serial": "2102351ABC",
+    }
+    load: dict[str, Any] = {"cpu_pct": 34.0, "memory_pct": 51.0, "temperature_c": 39.0, "power_w": 412.0}
+    hardware_part(olt, "olt", None, name="MA5800-X7", state="", **versions, **load)
+    boards = {1: "H805GPFD", 2: "H805GPFD", 3: "H901GPHF", 4: "H901GPHF", 8: "H901MPLB", 9: "H801SCUN"}
+    for slot, name in boards.items():
+        load = {"cpu_pct": 88.0 if slot == 9 else 18.0 + slot, "memory_pct": 40.0 + slot}
+        load |= {"temperature_c": 46.0 + slot, "power_w": 31.5}
+        versions = {"sw_version": "612(2019-11-6)", "hw_version": "VER.B", "serial": f"02106{slot}"}
+        hardware_part(olt, "board", slot, name=name, **versions, **load)
+    for slot in (0, 1):
+        hardware_part(olt, "fan", slot, speed_rpm=4200.0 + 100 * slot, speed_pct=55.0)
+    hardware_part(olt, "psu", 0, name="H801PDVA", voltage_v=-53.4)
+    hardware_part(olt, "psu", 1, name="H801PDVA", state="offline")
+    for port in range(4):
+        uplink(olt, port)
+
+
+def hardware_part(olt: Olt, kind: str, slot: int | None, *, state: str = "ok", **columns: Any) -> None:
+    row = OltHealth.objects.create(
+        olt=olt, part=kind if slot is None else f"{kind} 0/{slot}", kind=kind, slot=slot, state=state,
+        frame=None if slot is None else 0, updated_at=ago(300), **columns,
+    )  # fmt: skip
+    numbers = {fact: value for fact, value in columns.items() if isinstance(value, float)}
+    a_day_of(olt, Subject.PART, row.pk, numbers)
+
+
+def uplink(olt: Olt, port: int) -> None:
+    up = port != 2
+    optics = {"tx_dbm": -2.1 - port / 10, "rx_dbm": -6.4 - port, "temperature_c": 39.0 + port}
+    row = Uplink.objects.create(
+        olt=olt, place=f"0/9/{port}", name=f"ethernet0/9/{port}", state="up" if up else "down",
+        description=("to the core", "to the core, second way", "", "video headend")[port],
+        admin_state="enabled", speed_mbps=10_000 if up else 0, updated_at=ago(120), **(optics if up else {}),
+    )  # fmt: skip
+    rates = {"in_bps": 2.9e9 / (port + 1), "out_bps": 3.8e8 / (port + 1)}
+    rates |= {"in_errors_s": 0.4 if port == 1 else 0.0}
+    rates |= dict.fromkeys(("out_errors_s", "in_discards_s", "out_discards_s"), 0.0)
+    if up:
+        a_day_of(olt, Subject.LINK, row.pk, optics | rates)
+
+
+def a_day_of(olt: Olt, subject: Subject, number: int, numbers: dict[str, float]) -> None:
+    """Every ten minutes; in the middle of the day nothing was collected for two hours."""
+    for step in range(144, -1, -1):
+        if not 60 < step < 72:
+            waves = 1 + 0.2 * math.sin(step / 23 + number) + step % 5 / 100
+            values = {fact: [value * waves] for fact, value in numbers.items()}
+            append_frame(olt.pk, ago(600 * step + 30), subject, [number], values)
 
 
 def an_olt(olt: Olt, jobs: list[SnmpJob]) -> None:

@@ -11,7 +11,10 @@ PAGES = {
     "/olts/1/": "MA5800V100R019C10",
     "/olts/1/ports/": "GPON 0/1/5",
     "/olts/1/collection/": "gpon_optics.olt_rx_dbm",
-    "/olts/1/load/": "H805GPFD",
+    "/olts/1/hardware/": "H805GPFD",
+    "/olts/1/parts/7/": "H801SCUN",
+    "/olts/1/uplinks/2/": "to the core, second way",
+    "/olts/1/load/": "SNMP",
     "/olts/1/events/": "HWTC00000007",
     "/olts/4/": "10.0.0.4",
     "/olts/4/collection/": "10.0.0.4",
@@ -43,10 +46,17 @@ def test_the_overview_of_an_olt_is_short(
 
 
 TABS = {
-    "en": ("Overview", "ONUs and ports", "Collection", "Load", "Events"),
-    "es": ("Resumen", "ONUs y puertos", "Recolección", "Carga", "Eventos"),
+    "en": ("Overview", "ONUs and ports", "Hardware", "Collection", "Load", "Events"),
+    "es": ("Resumen", "ONUs y puertos", "Equipo", "Recolección", "Carga", "Eventos"),
 }
-ADDRESSES = ("/olts/1/", "/olts/1/ports/", "/olts/1/collection/", "/olts/1/load/", "/olts/1/events/")
+ADDRESSES = (
+    "/olts/1/",
+    "/olts/1/ports/",
+    "/olts/1/hardware/",
+    "/olts/1/collection/",
+    "/olts/1/load/",
+    "/olts/1/events/",
+)
 
 
 @pytest.mark.parametrize("language", TABS)

@@ -8,16 +8,33 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Any
 
 from facho.apps.db.sql import db_text
-from facho.vendors import State
+from facho.vendors import Entity, State, known_facts
+from facho.vendors.facts import Kind
 
 _LONGEST = 255
 # Largest whole number that JSON readers keep exactly.
 _LARGEST = 2**53
+
+
+def facts_without_column(
+    entity: Entity, own: Container[str], *, with_history: bool = True
+) -> tuple[str, ...]:
+    """Return the facts of an entity that are kept as extras: all but those in a column of their `own`.
+
+    Counters become rates, and rates are in the history alone.
+    """
+    return tuple(
+        name
+        for name, fact in known_facts()[entity].items()
+        if name not in own
+        and not (fact.is_counter or fact.kind is Kind.RATE)
+        and (with_history or not fact.history)
+    )
 
 
 def extra_value(value: object) -> int | float | str | None:
@@ -47,3 +64,9 @@ def write_extras(values: Mapping[str, Any]) -> str:
 def read_extras(text: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(text) if text else {}
     return found
+
+
+def merge_extras(text: str, found: Mapping[str, Any]) -> str:
+    """Return the text with the facts that were found; None removes one."""
+    merged = {**read_extras(text), **found}
+    return write_extras({fact: value for fact, value in merged.items() if value is not None})

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.utils.formats import get_format
 
-from facho.core import durations
+from facho.core import bit_rates, durations
 
 _POINT: Final = re.compile(r"(?<=\d)\.(?=\d)")
 
@@ -24,6 +24,14 @@ def about(length: timedelta) -> str:
 def number(value: float) -> str:
     """Return the number with up to six decimals, in the format of the language."""
     return localized(f"{round(value, 6):g}")
+
+
+def bit_rate(bps: float) -> str:
+    return localized(bit_rates.bit_rate(bps))
+
+
+def short_bit_rate(bps: float) -> str:
+    return localized(bit_rates.short_bit_rate(bps))
 
 
 def localized(text: str) -> str:

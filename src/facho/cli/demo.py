@@ -40,6 +40,7 @@ _INTERVALS: Final = {
     "model": "5m",
     "details": "5m",
     "traffic": "1m",
+    "uplinks": "1m",
     "health": "2m",
     "ports": "5m",
     "autofind": "2m",

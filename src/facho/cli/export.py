@@ -29,6 +29,8 @@ class ListName(StrEnum):
     JOBS = "jobs"
     NODES = "nodes"
     PORTS = "ports"
+    UPLINKS = "uplinks"
+    OLT_HEALTH = "olt_health"
     UNPROVISIONED = "unprovisioned"
     OUTAGES = "outages"
     PLANS = "plans"

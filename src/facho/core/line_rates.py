@@ -1,4 +1,4 @@
-"""The line rates of PON technologies: no ONU and no PON port can move more."""
+"""Line rates of PON technologies and of uplinks: no ONU, PON port or uplink can move more."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ LINE_RATES: Final[Mapping[str, LineRate]] = {
 def line_rate(technology: str) -> LineRate:
     """Return the line rate of a technology, as the tables of profiles name it."""
     return LINE_RATES.get(technology, FASTEST)
+
+
+# Of an uplink whose speed is not known: that of the fastest in use.
+_FASTEST_UPLINK_MBPS: Final = 400_000
+
+
+def uplink_rate(speed_mbps: int | None) -> LineRate:
+    """Return the line rate of an uplink. Interfaces that are down say that their speed is 0."""
+    rate = 1_000_000 * (speed_mbps or _FASTEST_UPLINK_MBPS)
+    return LineRate(rate, rate)

@@ -14,6 +14,8 @@ from facho.core.rates import Rates
 MOST_NAMED: Final = 20
 _DAY_MS: Final = 24 * 3_600_000
 _HOUR_MS: Final = 3_600_000
+# The number under which the history of the ports of an OLT has all of them together; that of its uplinks too.
+TOTAL_NUMBER: Final = 0
 # The rates of octets: first those that the OLT receives, then those that it sends.
 DIRECTIONS: Final[Mapping[str, int]] = {"up_bps": 0, "in_bps": 0, "down_bps": 1, "out_bps": 1}
 
@@ -81,3 +83,23 @@ def merge_tops(several: Iterable[Sequence[TopRate]], most: int = MOST_NAMED) -> 
     """Return the highest rates of all OLTs."""
     every = (each for top in several for each in top)
     return nlargest(most, every, key=attrgetter("total"))
+
+
+def sum_rates(rates: Iterable[float | None]) -> float | None:
+    """Return the sum of the rates that there are; None if there is none."""
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if known else None
+
+
+def sum_by_place(places: Sequence[str | None], rates: Mapping[str, Rates]) -> dict[str, list[float | None]]:
+    """Return for each place what the OLT receives and sends there; `places` are those of the rates.
+
+    A place where nobody has a rate is left out, and so are rates without a place.
+    """
+    sums: dict[str, list[float | None]] = {}
+    for name, side in DIRECTIONS.items():
+        for place, rate in zip(places, rates.get(name, ()), strict=False):
+            if place and rate is not None:
+                found = sums.setdefault(place, [None, None])
+                found[side] = rate + (found[side] or 0)
+    return sums

@@ -76,6 +76,7 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
     "model": _Shape(12, 502, 500, 0.06),
     "details": _Shape(36, 3002, 500, 0.15),
     "traffic": _Shape(16, 1032, 516, 0.1),
+    "uplinks": _Shape(14, 64, 4, 0.04),
     "health": _Shape(13, 60, 14, 0.05),
     "ports": _Shape(9, 64, 8, 0.03),
     "autofind": _Shape(4, 12, 3, 0.01),

@@ -50,6 +50,7 @@ GROUPS: Final = (
                 _("Unprovisioned ONUs"), "person_search", "unprovisioned-onus", "chassis.view_unprovisioned"
             ),
             Entry(_("PON ports"), "settings_input_hdmi", "chassis.ponport"),
+            Entry(_("uplinks"), "lan", "chassis.uplink"),
             Entry(_("port outages"), "power_off", "discovery.portoutage"),
             Entry(_("ONU events"), "history", "discovery.onuevent"),
         ),

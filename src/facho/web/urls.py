@@ -7,6 +7,7 @@ from facho.web.components.banner import banner
 from facho.web.dashboard import views as dashboard
 from facho.web.executions import views as executions
 from facho.web.first_run import views as first_run
+from facho.web.hardware import views as hardware
 from facho.web.login import views as login
 from facho.web.metrics.views import metrics
 from facho.web.olts import actions as olt_actions
@@ -53,6 +54,8 @@ urlpatterns = [
     path("olts/<int:olt_id>/nodes/<int:node_id>/enable/", olt_actions.enable_node, name="node-enable"),
     path("olts/<int:olt_id>/nodes/<int:node_id>/disable/", olt_actions.disable_node, name="node-disable"),
     path("olts/<int:olt_id>/ports/<int:port_id>/", ports.port, name="port"),
+    path("olts/<int:olt_id>/parts/<int:part_id>/", hardware.part, name="part"),
+    path("olts/<int:olt_id>/uplinks/<int:uplink_id>/", hardware.uplink, name="uplink"),
     path("olts/<int:olt_id>/ports/at/<path:place>/", ports.port_at, name="port-at"),
     path("onus/<int:onu_id>/", onus.onu, name="onu"),
     path("onus/<int:onu_id>/read/", onus.read_now, name="onu-read"),

@@ -67,7 +67,7 @@ def test_what_an_olt_ever_told_of_is_known() -> None:
     store_ports(olt.pk, [ports({7: {"tx_dbm": 3.0}})], NOW)
     fans = facts(Entity.FAN, {Key(0, extra=number): {"state": State("ok", "1")} for number in (1, 2)})
     for each in (olt, other):
-        store_health(each.pk, [], [], [fans], NOW)
+        store_health(each.pk, [fans], NOW)
     assert (known_kinds(olt.pk), known_kinds(other.pk)) == ({"port", "fan"}, {"fan"})
     assert known_kinds(an_olt("new").pk) == set()
 
@@ -170,7 +170,7 @@ def health(olt_id: int, now: datetime = NOW, **cpus: float) -> None:
     known = facts(Entity.BOARD, {Key(0, slot): {"cpu_pct": 10.0 * slot, "name": "GPHF"} for slot in (2, 1)})
     fans = facts(Entity.FAN, {Key(0, extra=2): {"speed_rpm": 3300.0, "state": State("ok", "")}})
     itself = facts(Entity.OLT, {Key(): {"version": "V1", "model": "X17", "uptime_s": 7, **cpus}})
-    store_health(olt_id, [itself], [known], [fans], now)
+    store_health(olt_id, [itself, known, fans], now)
 
 
 def test_the_health_of_an_olt_has_a_row_for_each_part() -> None:
@@ -198,25 +198,25 @@ def boards(*slots: int, **more: Any) -> Facts:
 def test_a_board_that_was_pulled_out_is_neither_well_nor_busy() -> None:
     olt, other = an_olt(), an_olt("other")
     for each in (olt, other):
-        store_health(each.pk, [], [boards(1, 2)], [], NOW)
-    store_health(olt.pk, [], [boards(1)], [], LATER)
+        store_health(each.pk, [boards(1, 2)], NOW)
+    store_health(olt.pk, [boards(1)], LATER)
     rows = OltHealth.objects.order_by("olt", "slot").values_list("state", "cpu_pct", "updated_at")
     assert list(rows) == [
         ("ok", 50.0, NOW), ("offline", None, LATER), ("ok", 50.0, NOW), ("ok", 50.0, NOW)
     ]  # fmt: skip
-    store_health(olt.pk, [], [boards(1, 2)], [], LATER)
+    store_health(olt.pk, [boards(1, 2)], LATER)
     assert set(OltHealth.objects.values_list("state", flat=True)) == {"ok"}
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_only_a_whole_list_of_states_says_that_a_board_is_gone(whole: bool) -> None:
     olt = an_olt()
-    store_health(olt.pk, [], [boards(1, 2)], [], NOW)
+    store_health(olt.pk, [boards(1, 2)], NOW)
     only_cpus = facts(Entity.BOARD, {Key(0, 1): {"cpu_pct": 7.0}})
     if whole:
-        store_health(olt.pk, [], [only_cpus], [], LATER)
+        store_health(olt.pk, [only_cpus], LATER)
     else:
-        store_health(olt.pk, [], [], [], LATER, partial=[boards(1)])
+        store_health(olt.pk, [], LATER, partial=[boards(1)])
     assert OltHealth.objects.get(slot=2).state == "ok"
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facho.apps.chassis.models import PonPort
-from facho.apps.chassis.store import OltRows, upsert_rows
+from facho.apps.chassis.olt_rows import OltRows, upsert_rows
 from facho.apps.hosts.models import Olt
 from tests.findings import NOW, an_olt
 

@@ -1,4 +1,4 @@
-"""The ports and parts of OLTs, and the unprovisioned ONUs at their ports."""
+"""The ports, uplinks and parts of OLTs, and the unprovisioned ONUs at their ports."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class PonPort(models.Model):
     # What the OLT says; the ONUs that were found are counted from their own rows.
     onus_told = models.IntegerField(_("ONUs, says the OLT"), null=True)
     onus_online_told = models.IntegerField(_("ONUs online, says the OLT"), null=True)
+    # JSON: the facts without a column of their own.
+    extras = models.TextField(_("other facts"), default="", blank=True)
     # When something about it changed.
     updated_at = models.DateTimeField(_("changed at"))
 
@@ -58,13 +60,14 @@ class PartKind(models.TextChoices):
     OLT = "olt", "OLT"
     BOARD = "board", _("board")
     FAN = "fan", _("fan")
+    PSU = "psu", _("power supply")
 
 
 class OltHealth(models.Model):
-    """The health of the OLT itself, or of one of its boards or fans."""
+    """The health of the OLT itself, or of one of its boards, fans or power supplies."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="health", verbose_name=_("OLT"))
-    # "olt", "board 0/1" or "fan 0/2".
+    # "olt", "board 0/1", "fan 0/2" or "psu 0/1".
     part = models.CharField(_("part"), max_length=200)
     kind = models.CharField(_("kind"), max_length=10, choices=PartKind.choices)
     frame = models.IntegerField(_("frame"), null=True)
@@ -76,9 +79,13 @@ class OltHealth(models.Model):
     memory_pct = models.FloatField(_("memory (%)"), null=True)
     temperature_c = models.FloatField(_("temperature (C)"), null=True)
     power_w = models.FloatField(_("power drawn (W)"), null=True)
+    voltage_v = models.FloatField(_("voltage (V)"), null=True)
     speed_rpm = models.FloatField(_("speed (rpm)"), null=True)
+    speed_pct = models.FloatField(_("speed (%)"), null=True)
     sw_version = models.CharField(_("software version"), max_length=120, default="", blank=True)
+    hw_version = models.CharField(_("hardware version"), max_length=80, default="", blank=True)
     serial = models.CharField(_("serial"), max_length=80, default="", blank=True)
+    extras = models.TextField(_("other facts"), default="", blank=True)
     updated_at = models.DateTimeField(_("changed at"))
 
     class Meta:
@@ -93,6 +100,37 @@ class OltHealth(models.Model):
 
     def __str__(self) -> str:
         return self.part
+
+
+class Uplink(models.Model):
+    """An interface of an OLT towards the network. One that is gone is kept as down."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="uplinks", verbose_name=_("OLT"))
+    place = models.CharField(_("place"), max_length=200)
+    name = models.CharField(_("name"), max_length=120, default="", blank=True)
+    description = models.CharField(_("description"), max_length=255, default="", blank=True)
+    state = models.CharField(_("state"), max_length=20, default="", blank=True)
+    admin_state = models.CharField(_("administrative state"), max_length=20, default="", blank=True)
+    speed_mbps = models.IntegerField(_("speed (Mbit/s)"), null=True)
+    tx_dbm = models.FloatField(_("power sent (dBm)"), null=True)
+    rx_dbm = models.FloatField(_("power received (dBm)"), null=True)
+    temperature_c = models.FloatField(_("temperature (C)"), null=True)
+    voltage_v = models.FloatField(_("voltage (V)"), null=True)
+    bias_ma = models.FloatField(_("laser current (mA)"), null=True)
+    extras = models.TextField(_("other facts"), default="", blank=True)
+    updated_at = models.DateTimeField(_("changed at"))
+
+    class Meta:
+        db_table = "olt_uplinks"
+        ordering: ClassVar = ["olt_id", "id"]
+        verbose_name = _("uplink")
+        verbose_name_plural = _("uplinks")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["olt", "place"], name="olt_uplinks_one_per_place")
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.place
 
 
 class Unprovisioned(models.Model):
@@ -111,6 +149,7 @@ class Unprovisioned(models.Model):
     model = models.CharField(_("model"), max_length=120, default="", blank=True)
     vendor_id = models.CharField(_("maker"), max_length=40, default="", blank=True)
     sw_version = models.CharField(_("software version"), max_length=120, default="", blank=True)
+    extras = models.TextField(_("other facts"), default="", blank=True)
     # What the OLT says, by its own clock.
     seen_at = models.DateTimeField(_("found by the OLT at"), null=True)
     first_seen = models.DateTimeField(_("first seen"))

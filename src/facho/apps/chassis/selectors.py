@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models import F
 
-from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
+from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned, Uplink
 from facho.apps.db import sql
 from facho.apps.discovery.models import Presence
+from facho.apps.extras import read_extras
+from facho.apps.history.facts import counters
+from facho.apps.history.models import Subject
+from facho.apps.history.selectors import several_series
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key
 
@@ -34,12 +39,16 @@ class PortRow:
     bias_ma: float | None
     # When something about it changed; None for a port that only ONUs name.
     updated_at: datetime | None
+    # Facts without a column of their own, by name.
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """The OLT itself, a board or a fan."""
+    """The OLT itself, a board, a fan or a power supply."""
 
+    id: int
+    kind: str
     place: str
     slot: int | None
     name: str | None
@@ -48,16 +57,34 @@ class PartRow:
     memory_pct: float | None
     temperature_c: float | None
     power_w: float | None
+    voltage_v: float | None
     speed_rpm: float | None
+    speed_pct: float | None
     sw_version: str | None
+    hw_version: str | None
     serial: str | None
     updated_at: datetime
+    # Facts without a column of their own, by name.
+    facts: Mapping[str, Any]
 
-    @property
-    def has_values(self) -> bool:
-        """Return whether it says more than that it is there."""
-        values = (self.name, self.cpu_pct, self.memory_pct, self.temperature_c, self.power_w)
-        return any(value is not None for value in values)
+
+@dataclass(frozen=True, slots=True)
+class UplinkRow:
+    id: int
+    uplink: str
+    name: str | None
+    description: str | None
+    state: str | None
+    admin_state: str | None
+    speed_mbps: int | None
+    tx_dbm: float | None
+    rx_dbm: float | None
+    temperature_c: float | None
+    voltage_v: float | None
+    bias_ma: float | None
+    updated_at: datetime
+    # Facts without a column of their own, by name.
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +92,7 @@ class Health:
     olt: PartRow | None
     boards: list[PartRow]
     fans: list[PartRow]
+    psus: list[PartRow]
 
     def highest(self, column: str) -> float | None:
         """Return the value of the OLT itself, or the highest of its boards if it has none."""
@@ -90,6 +118,8 @@ class UnprovisionedRow:
     last_seen: datetime
     # By the OLT's own clock.
     found_at: datetime | None
+    # Facts without a column of their own, by name.
+    facts: Mapping[str, Any]
 
 
 class PortCount(NamedTuple):
@@ -110,21 +140,53 @@ def ports_of(olt_id: int) -> list[PortRow]:
     return [port for _, port in sorted(ports.values(), key=lambda each: (each[0], each[1].port))]
 
 
+def port_numbers(olt_id: int) -> dict[str, int]:
+    """Return the ids of the ports that the OLT lists, by their places."""
+    return dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
+
+
 def health_of(olt_id: int) -> Health:
     parts = sorted(OltHealth.objects.filter(olt=olt_id).order_by(), key=_part_order)
-    of_kind = {kind: [_part_row(row) for row in parts if row.kind == kind] for kind in PartKind}
+    of_kind = {kind: [part_row(row) for row in parts if row.kind == kind] for kind in PartKind}
     itself = of_kind[PartKind.OLT]
-    return Health(itself[0] if itself else None, of_kind[PartKind.BOARD], of_kind[PartKind.FAN])
+    boards, fans, psus = (of_kind[kind] for kind in (PartKind.BOARD, PartKind.FAN, PartKind.PSU))
+    return Health(itself[0] if itself else None, boards, fans, psus)
+
+
+def uplinks_of(olt_id: int) -> list[UplinkRow]:
+    """Return the uplinks of an OLT, ordered by the numbers in their places."""
+    rows = Uplink.objects.filter(olt=olt_id).order_by()
+    return [uplink_row(row) for row in sorted(rows, key=lambda row: _numbers_first(row.place))]
+
+
+def uplink_rates(olt_id: int, now: datetime) -> dict[int, dict[str, float]]:
+    """Return the last rates of each uplink, by its id: of traffic, errors and discards.
+
+    Those of a collection that is long over are left out.
+    """
+    facts = [rule.rate for rule in counters(Subject.LINK).values()]
+    series = several_series(olt_id, Subject.LINK, facts, now - _RATES_LAST, now + timedelta(seconds=1))
+    return {number: last_values(each.values) for number, each in series.items()}
+
+
+def last_values(values: Mapping[str, Sequence[float | None]]) -> dict[str, float]:
+    """Return the last known value of each fact that has one."""
+    last = {
+        fact: next((value for value in reversed(column) if value is not None), None)
+        for fact, column in values.items()
+    }
+    return {fact: value for fact, value in last.items() if value is not None}
 
 
 def known_kinds(olt_id: int) -> set[str]:
-    """Return the kinds of things that an OLT ever had: "port", and the kinds of its parts."""
-    return {kind for (kind,) in sql.fetch_prepared(_KINDS, [olt_id, olt_id])}
+    """Return the kinds of things that an OLT ever had: "port", "uplink", and the kinds of its parts."""
+    return {kind for (kind,) in sql.fetch_prepared(_KINDS, [olt_id, olt_id, olt_id])}
 
 
 _KINDS: Final = (
     "SELECT kind FROM olt_health WHERE olt_id = %s"
     " UNION SELECT 'port' WHERE EXISTS (SELECT 1 FROM pon_ports WHERE olt_id = %s)"
+    " UNION SELECT 'uplink' WHERE EXISTS (SELECT 1 FROM olt_uplinks WHERE olt_id = %s)"
 )
 
 
@@ -159,6 +221,16 @@ _BY_PORT: Final = (
 )
 
 
+# So long the last rates count as those of now.
+_RATES_LAST: Final = timedelta(hours=1)
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
+def _numbers_first(place: str) -> list[tuple[int, str]]:
+    """Return a key by which `0/9/2` comes before `0/9/10`, and `ge2` before `ge10`."""
+    return [(int(each), "") if each.isdecimal() else (-1, each) for each in _DIGITS.split(place)]
+
+
 def _order(numbers: Iterable[int | str | None]) -> tuple[int, ...]:
     return tuple(number if isinstance(number, int) else -1 for number in numbers)
 
@@ -186,6 +258,26 @@ def _port_row(row: PonPort, counted: dict[str, PortCount]) -> PortRow:
         voltage_v=row.voltage_v,
         bias_ma=row.bias_ma,
         updated_at=row.updated_at,
+        facts=read_extras(row.extras),
+    )
+
+
+def uplink_row(row: Uplink) -> UplinkRow:
+    return UplinkRow(
+        id=row.pk,
+        uplink=row.place,
+        name=row.name or None,
+        description=row.description or None,
+        state=row.state or None,
+        admin_state=row.admin_state or None,
+        speed_mbps=row.speed_mbps,
+        tx_dbm=row.tx_dbm,
+        rx_dbm=row.rx_dbm,
+        temperature_c=row.temperature_c,
+        voltage_v=row.voltage_v,
+        bias_ma=row.bias_ma,
+        updated_at=row.updated_at,
+        facts=read_extras(row.extras),
     )
 
 
@@ -199,8 +291,10 @@ def _reported_onus(row: PonPort, counted: dict[str, PortCount]) -> int | None:
     return 0 if counted else None
 
 
-def _part_row(row: OltHealth) -> PartRow:
+def part_row(row: OltHealth) -> PartRow:
     return PartRow(
+        id=row.pk,
+        kind=row.kind,
         place=row.part.removeprefix(row.kind).strip(),
         slot=row.slot,
         name=row.name or None,
@@ -209,10 +303,14 @@ def _part_row(row: OltHealth) -> PartRow:
         memory_pct=row.memory_pct,
         temperature_c=row.temperature_c,
         power_w=row.power_w,
+        voltage_v=row.voltage_v,
         speed_rpm=row.speed_rpm,
+        speed_pct=row.speed_pct,
         sw_version=row.sw_version or None,
+        hw_version=row.hw_version or None,
         serial=row.serial or None,
         updated_at=row.updated_at,
+        facts=read_extras(row.extras),
     )
 
 
@@ -228,4 +326,5 @@ def _unprovisioned_row(row: Unprovisioned) -> UnprovisionedRow:
         seen_since=row.first_seen,
         last_seen=row.last_seen,
         found_at=row.seen_at,
+        facts=read_extras(row.extras),
     )

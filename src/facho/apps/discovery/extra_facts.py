@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from facho.apps.discovery.findings import FindingRows, offline_positions
 from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
-from facho.apps.extras import extra_value, read_extras, write_extras
-from facho.vendors import Entity, Facts, Key, known_facts
+from facho.apps.extras import extra_value, facts_without_column, merge_extras, read_extras
+from facho.vendors import Entity, Facts, Key
 
 # The key of the customer ports among the extras: the facts of each by its number.
 UNIS: Final = "unis"
@@ -20,14 +20,10 @@ _OWN_COLUMNS: Final = frozenset(each.name for each in (*IDENTITY, *VALUES, *PART
 def extra_facts() -> tuple[str, ...]:
     """Return the facts of ONUs that are kept as extras.
 
-    Counters become rates. Numbers that have a history change with every collection: their last value is
-    there, and the row of the ONU is not rewritten for it.
+    Numbers that have a history change with every collection: their last value is there, and the row of the
+    ONU is not rewritten for it.
     """
-    return tuple(
-        name
-        for name, fact in known_facts()[Entity.ONU].items()
-        if name not in _OWN_COLUMNS and not (fact.is_counter or fact.history)
-    )
+    return facts_without_column(Entity.ONU, _OWN_COLUMNS, with_history=False)
 
 
 def has_extras(rows: FindingRows) -> bool:
@@ -49,8 +45,7 @@ def fill_extras(roster: Roster, collection: Sequence[FindingRows]) -> None:
         _clear_offline(found, roster, rows)
     texts = roster[EXTRAS]
     for position, values in found.items():
-        merged = {**read_extras(texts[position]), **values}
-        text = write_extras({fact: value for fact, value in merged.items() if value is not None})
+        text = merge_extras(texts[position], values)
         if text != texts[position]:
             roster.editable(EXTRAS)[position] = text
             texts = roster[EXTRAS]

@@ -67,6 +67,10 @@ class FrameValues:
     technologies: list[str] = field(default_factory=list)
     # Those whose counters start anew: they moved, or are others now.
     renewed: list[int] = field(default_factory=list)
+    # Of ONUs, where each is: its port, a colon and its number. None for those that are absent.
+    addresses: Sequence[str | None] = ()
+    # Of uplinks, the speed of each.
+    speeds_mbps: Sequence[int | None] = ()
 
     def of_one(self, number: int) -> FrameValues:
         """Return the values of one id."""
@@ -81,7 +85,7 @@ def frame_values(roster: Roster, collection: Sequence[FindingRows], renewed: Ite
     columns = {fact: _merge(roster, fact, several) for fact, several in found.items() if several}
     counted = [rows for fact in counters(Subject.ONU) for rows in found.get(fact, ())]
     ids = [roster.ids[position] for position in renewed]
-    return FrameValues(roster.ids, columns, _technologies(roster.size, counted), ids)
+    return FrameValues(roster.ids, columns, _technologies(roster.size, counted), ids, roster["address"])
 
 
 def _technologies(size: int, counted: Sequence[FindingRows]) -> list[str]:

@@ -46,9 +46,46 @@ def onu_series(onu: Onu, facts: Sequence[str], start: datetime, end: datetime) -
     return _series_of(query, places_of_onu(onu), onu.pk)
 
 
-def subject_series(olt_id: int, port_id: int, facts: Sequence[str], start: datetime, end: datetime) -> Series:
-    """Return the numbers of a port itself."""
-    return _series_of(_Query(olt_id, Subject.PORT, facts, start, end), [PORTS_PLACE], port_id)
+def subject_series(
+    olt_id: int,
+    number: int,
+    facts: Sequence[str],
+    start: datetime,
+    end: datetime,
+    *,
+    subject: str = Subject.PORT,
+) -> Series:
+    """Return the numbers of a port itself, or of a part or an uplink."""
+    return _series_of(_Query(olt_id, subject, facts, start, end), [PORTS_PLACE], number)
+
+
+def several_series(
+    olt_id: int, subject: str, facts: Sequence[str], start: datetime, end: datetime
+) -> dict[int, Series]:
+    """Return the numbers of all ports, parts or uplinks of an OLT, by their ids."""
+    query = _Query(olt_id, subject, facts, start, end)
+    found: dict[int, _SeriesBuilder] = {}
+    for sheet in chain(query.open_sheets(), query.closed_sheets([PORTS_PLACE])):
+        _add_sheet(found, query, sheet, range(len(sheet.ids)))
+    query.log_damages()
+    return {number: builder.series(query) for number, builder in sorted(found.items())}
+
+
+def hourly_series(
+    olt_id: int, subject: str, facts: Sequence[str], start: datetime, end: datetime
+) -> dict[int, Series]:
+    """Return the first number of each closed hour, and all since, by the ids of ports, parts or uplinks.
+
+    That is quicker to read than all numbers, and enough for a small chart of weeks.
+    """
+    query = _Query(olt_id, subject, facts, start, end)
+    found: dict[int, _SeriesBuilder] = {}
+    for sheet in query.open_sheets():
+        _add_sheet(found, query, sheet, range(len(sheet.ids)))
+    for sheet in query.closed_sheets([PORTS_PLACE]):
+        _add_first(found, query, sheet)
+    query.log_damages()
+    return {number: builder.series(query) for number, builder in sorted(found.items())}
 
 
 def port_series(
@@ -194,6 +231,18 @@ class _SeriesBuilder:
             bisect_left(every, milliseconds(query.start)) : bisect_left(every, milliseconds(query.end))
         ]
         return Series(times, {fact: list(map(known.get, times)) for fact, known in self._facts.items()})
+
+
+def _add_first(found: dict[int, _SeriesBuilder], query: _Query, sheet: Sheet) -> None:
+    for fact in query.facts:
+        try:
+            values = sheet.first(fact)
+        except Damaged as error:
+            query.damages.append(error)
+            continue
+        for number, value in zip(sheet.ids, values, strict=False):
+            builder = found.setdefault(number, _SeriesBuilder(query.facts))
+            builder.add(fact, Samples(sheet.times[:1], [value]))
 
 
 def _add_sheet(

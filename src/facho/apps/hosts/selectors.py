@@ -36,23 +36,31 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "traffic": ("up_octets", "down_octets", "port.in_octets", "port.out_octets"),
     "health": (
-        "olt.uptime_s", "olt.version", "olt.model", "olt.serial", "olt.cpu_pct", "olt.memory_pct",
-        "olt.temperature_c", "olt.power_w",
+        "olt.uptime_s", "olt.version", "olt.hw_version", "olt.model", "olt.serial", "olt.cpu_pct",
+        "olt.memory_pct", "olt.temperature_c", "olt.power_w",
         "board.name", "board.state", "board.cpu_pct", "board.memory_pct", "board.temperature_c",
-        "board.power_w", "board.sw_version", "board.serial",
-        "fan.state", "fan.speed_rpm",
+        "board.power_w", "board.sw_version", "board.hw_version", "board.serial",
+        "fan.state", "fan.speed_rpm", "fan.speed_pct",
+        "psu.name", "psu.state", "psu.voltage_v", "psu.power_w", "psu.temperature_c",
+    ),
+    "uplinks": (
+        "uplink.name", "uplink.description", "uplink.state", "uplink.admin_state", "uplink.speed_mbps",
+        "uplink.tx_dbm", "uplink.rx_dbm", "uplink.temperature_c", "uplink.voltage_v", "uplink.bias_ma",
+        "uplink.in_octets", "uplink.out_octets", "uplink.in_errors", "uplink.out_errors",
+        "uplink.in_discards", "uplink.out_discards",
     ),
     "ports": (
-        "port.name", "port.state", "port.admin_state", "port.down_cause", "port.tx_dbm", "port.rx_dbm",
-        "port.temperature_c", "port.voltage_v", "port.bias_ma", "port.onus_known", "port.onus_online",
+        "port.name", "port.description", "port.state", "port.admin_state", "port.down_cause", "port.tx_dbm",
+        "port.rx_dbm", "port.temperature_c", "port.voltage_v", "port.bias_ma", "port.onus_known",
+        "port.onus_online", "port.onus_offline", "port.speed_mbps",
     ),
     "autofind": (
         "autofind.serial", "autofind.mac", "autofind.model", "autofind.vendor_id", "autofind.sw_version",
-        "autofind.seen_at",
+        "autofind.hw_version", "autofind.seen_at",
     ),
 }  # fmt: skip
 # Of these an OLT is asked so often that only columns that it can deliver quickly are.
-WALKED_OFTEN: Final = frozenset({"traffic"})
+WALKED_OFTEN: Final = frozenset({"traffic", "uplinks"})
 # The sets that a job may name; the others have the name of a fact, which stands for that fact alone.
 USUAL_SETS: Final = frozenset(USUAL_FACTS) - frozenset(FACTS[Entity.ONU])
 

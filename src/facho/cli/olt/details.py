@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,7 +10,7 @@ from typing import Any, Final
 import typer
 
 from facho.apps.chassis.selectors import Health as ChassisHealth
-from facho.apps.chassis.selectors import PartRow, ports_of
+from facho.apps.chassis.selectors import PartRow, ports_of, uplink_rates, uplinks_of
 from facho.apps.chassis.selectors import health_of as chassis_health_of
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
@@ -32,15 +32,23 @@ from facho.engine.commands.olts import olt_named
 from facho.engine.coordinate.forecasts import predict_durations
 from facho.vendors import Profile
 
-_SUMMARY: Final = ("family", "model", "version", "uptime", "cpu", "memory", "temperature", "lacks")
-_BOARD_COLUMNS: Final = (
-    "board", "name", "state", "cpu", "memory", "temperature", "power_w", "sw_version", "serial"
+_SUMMARY: Final = (
+    "family", "model", "version", "hw_version", "serial", "uptime", "cpu", "memory", "temperature", "lacks"
 )  # fmt: skip
-_FAN_COLUMNS: Final = ("fan", "state", "speed_rpm")
+_BOARD_COLUMNS: Final = (
+    "board", "name", "state", "cpu", "memory", "temperature", "power_w", "sw_version", "hw_version", "serial"
+)  # fmt: skip
+_FAN_COLUMNS: Final = ("fan", "state", "speed_rpm", "speed_pct")
+_PSU_COLUMNS: Final = ("psu", "name", "state", "voltage_v", "power_w", "temperature")
+_UPLINK_COLUMNS: Final = (
+    "uplink", "name", "description", "state", "speed_mbps", "in_bps", "out_bps", "in_errors_s",
+    "out_errors_s", "in_discards_s", "out_discards_s", "tx_dbm", "rx_dbm", "temperature_c",
+)  # fmt: skip
 _PORT_COLUMNS: Final = (
     "port", "name", "state", "admin_state", "down_cause", "onus", "onus_online", "tx_dbm", "rx_dbm",
     "temperature_c", "voltage_v", "bias_ma",
 )  # fmt: skip
+_RATES: Final = ("in_bps", "out_bps", "in_errors_s", "out_errors_s", "in_discards_s", "out_discards_s")
 _UNREADABLE_COLUMNS: Final = ("table", "rows", "example", "since", "last_seen")
 _NODE_COLUMNS: Final = (
     "node", "job", "kind", "every", "enabled", "after", "next_run_at", "last_run_at", "suspended"
@@ -79,13 +87,24 @@ def show_olt(name: str, *, as_json: bool) -> None:
     for title, part, columns in (
         ("Boards", chassis["health"]["boards"], _BOARD_COLUMNS),
         ("Fans", chassis["health"]["fans"], _FAN_COLUMNS),
+        ("Power supplies", chassis["health"]["psus"], _PSU_COLUMNS),
+        ("Uplinks", chassis["uplinks"], _UPLINK_COLUMNS),
         ("PON ports", chassis["pon_ports"], _PORT_COLUMNS),
         ("Rows that its profile cannot read", chassis["unreadable_rows"], _UNREADABLE_COLUMNS),
     ):
-        print_section(title, part, columns)
+        print_section(title, list(map(_with_facts, part)), (*columns, *_other_facts(part)))
     typer.echo()
     print_rows(nodes, _NODE_COLUMNS, f"It has no jobs yet: facho job attach JOB {name}")
     print_section("How long its tasks take", [_format_forecast(row) for row in forecasts], _FORECAST_COLUMNS)
+
+
+def _other_facts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the facts without a column of their own that some of the rows have."""
+    return list(dict.fromkeys(fact for row in rows for fact in row.get("facts", ()) if fact not in row))
+
+
+def _with_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row.get("facts", {}), **row}
 
 
 def olt_row(olt: Olt, maintained: Container[int] = ()) -> dict[str, Any]:
@@ -163,8 +182,11 @@ def chassis_json(olt: Olt, now: datetime) -> dict[str, Any]:
         "family": profile.name,
         "model": olt.model.name if olt.model else health.olt.name if health.olt else None,
         "version": olt.version or None,
+        "hw_version": health.olt.hw_version if health.olt else None,
+        "serial": health.olt.serial if health.olt else None,
         "uptime_seconds": _uptime_s(olt, now),
         "health": _health_json(health),
+        "uplinks": _uplink_rows(olt.id, now),
         "pon_ports": [asdict(port) for port in ports_of(olt.id)],
         "lacks": _name_missing_columns(profile, olt.lacks),
         "unreadable_rows": [
@@ -176,7 +198,8 @@ def chassis_json(olt: Olt, now: datetime) -> dict[str, Any]:
 def _summarize_chassis(chassis: Mapping[str, Any]) -> dict[str, Any]:
     uptime = chassis["uptime_seconds"]
     facts = {**chassis, **chassis["health"], "uptime": None if uptime is None else timedelta(seconds=uptime)}
-    return {name: facts[name] or None for name in _SUMMARY}
+    others = {f"reported_{fact}": value for fact, value in chassis["health"]["facts"].items()}
+    return {**{name: facts[name] or None for name in _SUMMARY}, **others}
 
 
 def _uptime_s(olt: Olt, now: datetime) -> int | None:
@@ -192,7 +215,9 @@ def _health_json(health: ChassisHealth) -> dict[str, Any]:
         "memory": health.highest("memory_pct"),
         "temperature": health.highest("temperature_c"),
         "boards": [_board_row(board) for board in health.boards],
-        "fans": [{"fan": fan.place, "state": fan.state, "speed_rpm": fan.speed_rpm} for fan in health.fans],
+        "fans": [_fan_row(fan) for fan in health.fans],
+        "psus": [_psu_row(psu) for psu in health.psus],
+        "facts": health.olt.facts if health.olt else {},
     }
 
 
@@ -207,8 +232,41 @@ def _board_row(board: PartRow) -> dict[str, Any]:
         "temperature": board.temperature_c,
         "power_w": board.power_w,
         "sw_version": board.sw_version,
+        "hw_version": board.hw_version,
         "serial": board.serial,
+        "facts": board.facts,
     }
+
+
+def _fan_row(fan: PartRow) -> dict[str, Any]:
+    return {
+        "fan": fan.place,
+        "state": fan.state,
+        "speed_rpm": fan.speed_rpm,
+        "speed_pct": fan.speed_pct,
+        "facts": fan.facts,
+    }
+
+
+def _psu_row(psu: PartRow) -> dict[str, Any]:
+    return {
+        "psu": psu.place,
+        "name": psu.name,
+        "state": psu.state,
+        "voltage_v": psu.voltage_v,
+        "power_w": psu.power_w,
+        "temperature": psu.temperature_c,
+        "facts": psu.facts,
+    }
+
+
+def _uplink_rows(olt_id: int, now: datetime) -> list[dict[str, Any]]:
+    """Return the uplinks with their last rates, None for what is not known."""
+    rates = uplink_rates(olt_id, now)
+    return [
+        {**asdict(link), **{name: rates.get(link.id, {}).get(name) for name in _RATES}}
+        for link in uplinks_of(olt_id)
+    ]
 
 
 def _name_missing_columns(profile: Profile, lacks: Collection[str]) -> list[str]:

@@ -27,6 +27,7 @@ _USUAL: Final = (
     ("model", "table", "1d"),
     ("details", "table", "1d"),
     ("traffic", "table", "5m"),
+    ("uplinks", "table", "5m"),
     ("health", "table", "5m"),
     ("ports", "table", "15m"),
     ("autofind", "table", "5m"),

@@ -1,7 +1,7 @@
 """Stores what a collection found about the OLT itself.
 
-Its state: whether it answers, its uptime, version and missing columns. Its chassis: ports, health and
-unprovisioned ONUs.
+Its state: whether it answers, its uptime, version and missing columns. Its chassis: ports,
+uplinks, health and unprovisioned ONUs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from functools import cache, partial
 from typing import Any, Final
 
 from facho.apps.chassis.selectors import known_kinds
-from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
+from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned, store_uplinks
 from facho.apps.db import sql
 from facho.apps.discovery.selectors import Census, census
 from facho.apps.discovery.store import FrameValues
 from facho.apps.execution_coordinator.store import mark_changed
+from facho.apps.history.facts import ENTITIES
 from facho.apps.history.models import Subject
 from facho.apps.history.store import make_frame
 from facho.apps.hosts.models import Olt
@@ -149,7 +150,7 @@ class Inventory:
     """The hardware of an OLT as it is stored after this collection."""
 
     onus_by_technology: Mapping[str, Census]
-    # Kinds of things that it had at some time: "port", "board", "fan", "olt".
+    # Kinds of things that it had at some time: "port", "uplink", "board", "fan", "psu", "olt".
     kinds: frozenset[str]
 
 
@@ -242,36 +243,50 @@ def request_replan(event: EmergencyReplan, now: datetime) -> None:
     publish(event, now)
 
 
-_HEALTH: Final = (Entity.OLT, Entity.BOARD, Entity.FAN)
+_PARTS: Final = ENTITIES[Subject.PART]
 # So many ONUs of one event are named.
 _MAX_NAMED: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
 
 
 def write_chassis(recording: Recording) -> None:
-    """Store what the OLT says of itself, and the history of its ports. A reading of one ONU says nothing."""
+    """Store what the OLT says of itself, and the history of that. A reading of one ONU says nothing."""
     planned, now = recording.planned, recording.now
     if planned.reading is None:
-        ports = store_chassis(recording.olt_id, planned.work.profile, recording.collection.parts, now)
-        ports = add_rates(recording, Subject.PORT, ports)
-        recording.writes.frames += make_frame(recording.olt_id, now, Subject.PORT, ports.ids, ports.columns)
+        stored = store_chassis(recording.olt_id, planned.work.profile, recording.collection.parts, now)
+        for subject, values in stored.items():
+            frame = add_rates(recording, subject, values)
+            recording.writes.frames += make_frame(recording.olt_id, now, subject, frame.ids, frame.columns)
 
 
-def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartResult], now: datetime) -> FrameValues:
-    """Store ports, health and unprovisioned ONUs. Return the numbers of ports, for their history."""
+def store_chassis(
+    olt_id: int, profile: Profile, parts: Sequence[PartResult], now: datetime
+) -> dict[Subject, FrameValues]:
+    """Store ports, uplinks, health and unprovisioned ONUs. Return their numbers, for the history."""
     whole = [part for part in parts if part.state is PartState.SUCCESS]
     broken = [part for part in parts if part.state is PartState.FAILED]
-    olt, boards, fans = (_facts(whole, entity) for entity in _HEALTH)
-    partial = [facts for entity in _HEALTH for facts in _facts(broken, entity)]
-    if olt or boards or fans or partial:
-        with_gaps = [entity for entity in _HEALTH if _have_gaps(whole, entity)]
-        store_health(olt_id, olt, boards, fans, now, partial=partial, with_gaps=with_gaps)
+    stored = dict(_store_subjects(olt_id, whole, broken, now))
     if lists := [part for part in whole if lists_unprovisioned(part, profile)]:
         waiting, has_gaps = _facts(lists, Entity.AUTOFIND), _have_gaps(lists, Entity.AUTOFIND)
         if new := store_unprovisioned(olt_id, waiting, now, has_gaps=has_gaps):
             _publish_unprovisioned(olt_id, new, now)
+    return stored
+
+
+def _store_subjects(
+    olt_id: int, whole: Sequence[PartResult], broken: Sequence[PartResult], now: datetime
+) -> Iterator[tuple[Subject, FrameValues]]:
+    health, partial = _facts(whole, *_PARTS), _facts(broken, *_PARTS)
+    if health or partial:
+        with_gaps = [entity for entity in _PARTS if _have_gaps(whole, entity)]
+        yield Subject.PART, store_health(olt_id, health, now, partial=partial, with_gaps=with_gaps)
     ports, cut = _facts(whole, Entity.PORT), _facts(broken, Entity.PORT)
-    return store_ports(olt_id, ports, now, partial=cut) if ports or cut else FrameValues()
+    if ports or cut:
+        yield Subject.PORT, store_ports(olt_id, ports, now, partial=cut)
+    links, cut = _facts(whole, Entity.UPLINK), _facts(broken, Entity.UPLINK)
+    if links or cut:
+        has_gaps = _have_gaps(whole, Entity.UPLINK)
+        yield Subject.LINK, store_uplinks(olt_id, links, now, partial=cut, has_gaps=has_gaps)
 
 
 def _publish_unprovisioned(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datetime) -> None:
@@ -283,8 +298,8 @@ def _publish_unprovisioned(olt_id: int, new: Mapping[str, Mapping[str, Any]], no
     publish(UnprovisionedOnusFound(olt_id=olt_id, names=list(new), onus=named), now)
 
 
-def _facts(parts: Sequence[PartResult], entity: Entity) -> list[Facts]:
-    found = [part.decoded[entity] for part in parts if part.decoded is not None]
+def _facts(parts: Sequence[PartResult], *entities: Entity) -> list[Facts]:
+    found = [part.decoded[each] for each in entities for part in parts if part.decoded is not None]
     return [facts for facts in found if len(facts)]
 
 

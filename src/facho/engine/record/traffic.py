@@ -2,22 +2,29 @@
 
 The rates go into the frame of the collection with its other numbers. The counters themselves are kept for
 each OLT, not for each ONU: they change with every collection.
+
+Sums that charts show over time are stored with them: of all ports and of all uplinks of an OLT, and of the
+ONUs of each port where the OLT does not count at its ports. To add up the ONUs of a port for each chart
+would take seconds: a week of 64 ONUs is 260,000 samples.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
+from facho.apps.chassis.selectors import port_numbers
 from facho.apps.discovery.store import FrameValues
 from facho.apps.history.facts import counters
 from facho.apps.history.models import Subject
-from facho.apps.history.store import milliseconds
+from facho.apps.history.store import make_frame, milliseconds
 from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traffic_row
-from facho.core.line_rates import line_rate
+from facho.core.line_rates import LineRate, line_rate, uplink_rate
 from facho.core.rates import (
+    MOST_INTERVALS,
     Computed,
     Counter,
     Drops,
@@ -30,7 +37,14 @@ from facho.core.rates import (
     counter_column,
     forget_subjects,
 )
-from facho.core.traffic import DIRECTIONS, keep_peaks, sum_traffic
+from facho.core.traffic import (
+    DIRECTIONS,
+    TOTAL_NUMBER,
+    keep_peaks,
+    sum_by_place,
+    sum_rates,
+    sum_traffic,
+)
 from facho.engine.record.execution_row import Recording
 from facho.snmp.values import Counter32, TimeTicks
 from facho.snmp.walk import restarted
@@ -39,6 +53,9 @@ from facho.vendors import Profile
 # Of an OLT that is collected by hand before any job did.
 _USUAL_INTERVAL_S: Final = 300
 _TICKS_PER_S: Final = 100
+# What an OLT receives and sends, in the rates of ports and uplinks and in those of ONUs.
+_OF_PORTS: Final = ("in_bps", "out_bps")
+_OF_ONUS: Final = ("up_bps", "down_bps")
 
 
 def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> FrameValues:
@@ -68,7 +85,60 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     computed = compute_rates(known.snapshots, reading, counters(subject), limits)
     after = _after(replace(known, interval_s=interval_s), recording, subject, frame, computed)
     recording.writes.traffic.append(traffic_row(recording.olt_id, subject, after))
-    return replace(frame, columns={**frame.columns, **computed.rates})
+    found = replace(frame, columns={**frame.columns, **computed.rates})
+    if subject is not Subject.ONU:
+        return _with_total(found)
+    if computed.rates and not _counts_at_ports(recording):
+        _add_sums_of_ports(recording, found, computed.rates, interval_s)
+    return found
+
+
+def _with_total(frame: FrameValues) -> FrameValues:
+    """Return the numbers of ports or uplinks, and with them those of all together."""
+    totals: dict[str, float | None] = {
+        name: sum_rates(frame.columns[name]) for name in _OF_PORTS if name in frame.columns
+    }
+    columns = {name: [*values, totals.get(name)] for name, values in frame.columns.items()}
+    return replace(frame, ids=[*frame.ids, TOTAL_NUMBER], columns=columns)
+
+
+def _counts_at_ports(recording: Recording) -> bool:
+    """Return whether the ports of the OLT have counters of their own: in this collection, or lately."""
+    if any(
+        (each.olt_id, each.subject) == (recording.olt_id, Subject.PORT) for each in recording.writes.traffic
+    ):
+        return True
+    known = load_traffic(recording.olt_id, Subject.PORT)
+    since = milliseconds(recording.now) - 1000 * MOST_INTERVALS * (known.interval_s or 0)
+    return any(each.reading.at >= since for each in known.snapshots)
+
+
+def _add_sums_of_ports(
+    recording: Recording, frame: FrameValues, rates: Mapping[str, Rates], interval_s: int
+) -> None:
+    """Store as the traffic of each port what its ONUs have together, and that of all ONUs as the total."""
+    olt_id, numbers = recording.olt_id, port_numbers(recording.olt_id)
+    places = list(map(_port_of_address, frame.addresses))
+    sums = {place: each for place, each in sum_by_place(places, rates).items() if place in numbers}
+    ids = [numbers[place] for place in sums]
+    columns: dict[str, Rates] = {
+        name: [*(each[side] for each in sums.values()), sum_rates(rates.get(counted, ()))]
+        for side, (name, counted) in enumerate(zip(_OF_PORTS, _OF_ONUS, strict=True))
+    }
+    recording.writes.frames += make_frame(olt_id, recording.now, Subject.PORT, [*ids, TOTAL_NUMBER], columns)
+    named = dict(zip(places, frame.technologies, strict=False)) if len(frame.technologies) > 1 else {}
+    usual = frame.technologies[0] if len(frame.technologies) == 1 else ""
+    ports = FrameValues(ids, technologies=[named.get(place, usual) for place in sums])
+    of_ports = {name: column[:-1] for name, column in columns.items()}
+    known = replace(load_traffic(olt_id, Subject.PORT), interval_s=interval_s)
+    after = _after(known, recording, Subject.PORT, ports, Computed(of_ports, list(known.snapshots)))
+    recording.writes.traffic.append(traffic_row(olt_id, Subject.PORT, after))
+
+
+def _port_of_address(address: str | None) -> str | None:
+    """Return the port of a place such as 0/1/7:3."""
+    found = re.match(r"[^: ]+(?=[: ])", address or "")
+    return found and found.group()
 
 
 def _counter_columns(frame: FrameValues, known: Mapping[str, RateRule]) -> dict[Counter, array[int]]:
@@ -105,17 +175,23 @@ def _column(values: Sequence[object]) -> array[int]:
 
 
 def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[str, int | Sequence[int]]:
-    """Return by counter of octets what its subjects can move: the line rate of their PON."""
-    if subject not in (Subject.ONU, Subject.PORT):
-        return {}
-    usual = _only_technology(profile)
-    rates = [line_rate(each or usual) for each in frame.technologies or [usual]]
+    """Return by counter of octets what its subjects can move: the line rate of their PON, or their speed."""
+    rates = _rates_of_uplinks(frame) if subject is Subject.LINK else _rates_of_pons(frame, profile)
     found: dict[str, int | Sequence[int]] = {}
     for fact, rule in counters(subject).items():
         if rule.rate in DIRECTIONS:
             each = [rate.down_bps if DIRECTIONS[rule.rate] else rate.up_bps for rate in rates]
             found[fact] = each[0] if len(set(each)) == 1 else each
     return found
+
+
+def _rates_of_pons(frame: FrameValues, profile: Profile) -> list[LineRate]:
+    usual = _only_technology(profile)
+    return [line_rate(each or usual) for each in frame.technologies or [usual]]
+
+
+def _rates_of_uplinks(frame: FrameValues) -> list[LineRate]:
+    return [uplink_rate(each) for each in frame.speeds_mbps]
 
 
 def _only_technology(profile: Profile) -> str:
@@ -144,7 +220,7 @@ def _after(
         return after
     ports: dict[int, PortRates] = {}
     if subject is not Subject.ONU:
-        usual = _only_technology(recording.planned.work.profile)
+        usual = _only_technology(recording.planned.work.profile) if subject is Subject.PORT else ""
         ports = _rates_of_ports(frame, usual, computed.rates)
     peaks = keep_peaks(known.peaks, total)
     return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Model, QuerySet
 
 from facho.apps.access.models import AuditEntry
-from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.chassis.found_rows import facts_among_extras
+from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
 from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
 from facho.apps.discovery.extra_facts import UNIS, extra_facts
@@ -93,6 +94,25 @@ def _onu_judge() -> Callable[..., tuple[Any, ...]]:
         return *judged, *(others.get(fact) for fact in facts)
 
     return judge
+
+
+def other_facts(model: type[Model], shown: Collection[str]) -> Judged:
+    """Return the columns of the facts that have none of their own in the table.
+
+    The reported name of an OLT is beside the name of its part, which `shown` has already.
+    """
+    facts = tuple(facts_among_extras(model))
+
+    def judge(extras: str) -> tuple[Any, ...]:
+        others = read_extras(extras)
+        return tuple(others.get(fact) for fact in facts)
+
+    names = tuple(f"reported_{fact}" if fact in shown else fact for fact in facts)
+    return Judged(names, ("extras",), lambda: judge)
+
+
+def _chassis_export(model: type[Model], shown: tuple[str, ...], at: str = "") -> Export:
+    return Export(model, columns(shown, olt="olt__name"), at=at, judged=other_facts(model, shown))
 
 
 EXPORTS: Final = {
@@ -187,24 +207,32 @@ EXPORTS: Final = {
             olt="olt__name", job="job__name",
         ),
     ),
-    "ports": Export(
+    "ports": _chassis_export(
         PonPort,
-        columns(
-            (
-                "id", "olt", "place", "name", "state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c",
-                "voltage_v", "bias_ma", "updated_at",
-            ),
-            olt="olt__name",
+        (
+            "id", "olt", "place", "name", "state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c",
+            "voltage_v", "bias_ma", "updated_at",
         ),
     ),
-    "unprovisioned": Export(
+    "uplinks": _chassis_export(
+        Uplink,
+        (
+            "id", "olt", "place", "name", "description", "state", "admin_state", "speed_mbps", "tx_dbm",
+            "rx_dbm", "temperature_c", "voltage_v", "bias_ma", "updated_at",
+        ),
+    ),
+    "olt_health": _chassis_export(
+        OltHealth,
+        (
+            "olt", "part", "kind", "name", "state", "cpu_pct", "memory_pct", "temperature_c", "power_w",
+            "voltage_v", "speed_rpm", "speed_pct", "sw_version", "hw_version", "serial", "updated_at",
+        ),
+    ),
+    "unprovisioned": _chassis_export(
         Unprovisioned,
-        columns(
-            (
-                "id", "olt", "place", "serial", "mac", "model", "vendor_id", "sw_version", "first_seen",
-                "last_seen",
-            ),
-            olt="olt__name",
+        (
+            "id", "olt", "place", "serial", "mac", "model", "vendor_id", "sw_version", "first_seen",
+            "last_seen",
         ),
         at="first_seen",
     ),

@@ -11,7 +11,6 @@ from django.contrib.auth import get_user_model
 from django.db.models import Model
 
 from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt
-from facho.apps.chassis.models import OltHealth
 from facho.apps.discovery.models import Collected, UnreadableRows
 from facho.apps.execution_coordinator.models import (
     CoordinatorState,
@@ -52,16 +51,6 @@ LIST_EXPORTS: Final = {
             (
                 "olt", "kind", "succeeded", "failed", "seconds", "delayed", "delay_seconds", "retries",
                 "requests", "timeouts", "varbinds", "bytes_sent", "bytes_received",
-            ),
-            olt="olt__name",
-        ),
-    ),
-    "olt_health": Export(
-        OltHealth,
-        columns(
-            (
-                "olt", "part", "kind", "name", "state", "cpu_pct", "memory_pct", "temperature_c", "power_w",
-                "speed_rpm", "sw_version", "serial", "updated_at",
             ),
             olt="olt__name",
         ),

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Model
 
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.db import sql
 from facho.apps.db.database import pause_for_other_writers
 from facho.apps.db.sql import delete_plain_rows, delete_rows
@@ -40,7 +40,7 @@ FIRST_CHUNKS: Final = 10
 _CHUNKS_PER_TURN: Final = 20
 # Tables whose rows are counted before a person confirms.
 _COUNTED_TABLES: Final[tuple[type[Model], ...]] = (
-    SnmpJobHost, Onu, PonPort, Execution, OnuEvent, HistoryHour, QuotaTracker, QuotaViolation,
+    SnmpJobHost, Onu, PonPort, Uplink, Execution, OnuEvent, HistoryHour, QuotaTracker, QuotaViolation,
 )  # fmt: skip
 
 

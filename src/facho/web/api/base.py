@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.viewsets import GenericViewSet
 
+from facho.apps.extras import read_extras
 from facho.apps.reason_words import reason_words
 from facho.core.reasons import Reason, with_words
 from facho.engine.coordinate.changes import ReplanResult
@@ -80,6 +81,18 @@ def show_replanned(done: ReplanResult) -> Response:
 class OltRowSerializer(serializers.ModelSerializer[M]):
     # The queryset annotates it: reading the whole OLT with each row would cost more.
     olt_name = serializers.CharField(read_only=True)
+
+
+class OtherFacts(serializers.DictField):
+    """The facts of a row without a field of their own."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            source="extras", read_only=True, help_text="facts without a field of their own, by name"
+        )
+
+    def to_representation(self, value: Any) -> dict[str, Any]:
+        return read_extras(value)
 
 
 def reason_writer(request: HttpRequest | Request | None) -> Callable[[Reason], str]:

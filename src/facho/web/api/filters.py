@@ -21,6 +21,9 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
+from facho.apps.chassis.found_rows import facts_among_extras
+from facho.apps.discovery.fact_filters import BadCondition, FactCondition
+
 # The largest integer of a database.
 _LARGEST: Final = 2**63 - 1
 # The longest time span that is searched without an index.
@@ -137,6 +140,20 @@ class OfOlt(Filters):
 
     olt = Number(field_name="olt")
     site = kinds.CharFilter(field_name="olt__site", help_text="site of the OLT")
+
+
+class OfOltWithFacts(OfOlt):
+    """Filters of what an OLT says of itself, also by facts without a column of their own."""
+
+    other_fact = kinds.CharFilter(
+        method="with_fact", help_text="a fact of `facts`, as description=core or speed_mbps>=1000"
+    )
+
+    def with_fact(self, rows: Any, name: str, text: str) -> Any:
+        try:
+            return FactCondition.parse(text, facts_among_extras(rows.model)).narrow(rows)
+        except BadCondition as refused:
+            raise exceptions.ValidationError({name: [str(refused)]}) from None
 
 
 def filter_names(view: Any, rows: models.QuerySet[Any]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
@@ -41,6 +41,20 @@ class Line:
     name: str
     path: str
     last: float | None
+    # Shown instead of the last value: each with its name.
+    figures: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A value of a series that is drawn across the chart, at a percentage from its top."""
+
+    at: float
+    label: str
+    # The number of its series, from 1.
+    series: int
+    # What is written at its end; empty where another label is in its place.
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,7 @@ class Chart:
     marks: Sequence[Tick] = field(default=())
     # Ranges of values.
     bands: Sequence[ValueBand] = field(default=())
+    levels: Sequence[Level] = field(default=())
 
     @property
     def is_empty(self) -> bool:
@@ -128,7 +143,7 @@ def line_chart(
     return Chart(
         title,
         unit,
-        [_line(each, period, axis, longest_gap) for each in series],
+        [draw_line(each, period, axis, longest_gap) for each in series],
         rows,
         time_axis(period),
         limits,
@@ -141,7 +156,9 @@ def _value_band(axis: Span, low: float, high: float, label: str) -> ValueBand:
     return ValueBand(100 - axis.percent(high), axis.percent(high) - axis.percent(low), label)
 
 
-def value_axis(known: Iterable[float], wanted: int = 4) -> tuple[Span, list[Tick]]:
+def value_axis(
+    known: Iterable[float], wanted: int = 4, label: Callable[[float], str] = localized_numbers.number
+) -> tuple[Span, list[Tick]]:
     """Return a span of round numbers around the values, and its ticks."""
     found = list(known) or [0.0, 1.0]
     low, high = min(found), max(found)
@@ -151,7 +168,7 @@ def value_axis(known: Iterable[float], wanted: int = 4) -> tuple[Span, list[Tick
         span = Span(span.low - step, span.high + step)
     count = round((span.high - span.low) / step)
     values = (span.low + number * step for number in range(count + 1))
-    return span, [Tick(100 - span.percent(value), localized_numbers.number(value)) for value in values]
+    return span, [Tick(100 - span.percent(value), label(value)) for value in values]
 
 
 def _round_step(rough: float) -> float:
@@ -180,11 +197,14 @@ def _multiples(period: Period, step: timedelta) -> Iterator[datetime]:
         at = (at.replace(tzinfo=None) + step).replace(tzinfo=period.zone)
 
 
-def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) -> Line:
+def draw_line(series: Values, period: Period, span: Span, longest_gap: timedelta) -> Line:
+    """Draw a series on an axis; of each column of the chart its lowest and its highest value are kept."""
     points: list[str] = []
-    last_time, last, gap = 0, None, longest_gap.total_seconds() * 1000
     # Computed once: a month has thousands of points.
     width = period.span
+    # What is kept of two columns lies up to two columns apart.
+    gap = max(longest_gap.total_seconds() * 1000, 2 * (width.high - width.low) / SIZE)
+    last_time, last = 0, None
     wide, high = SIZE / (width.high - width.low), SIZE / (span.high - span.low)
     for time, value in _thinned(series, width):
         if value is None:
@@ -192,7 +212,7 @@ def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) ->
             continue
         last = value
         begins = not last_time or time - last_time > gap
-        x, y = (time - width.low) * wide, SIZE - (value - span.low) * high
+        x, y = (time - width.low) * wide, max(0.0, SIZE - (value - span.low) * high)
         points.append(f"{'M' if begins else 'L'}{x:.1f} {y:.1f}")
         # A single value is a dot: a line of no length with round ends.
         if begins:

@@ -158,6 +158,12 @@ def board_state(state: str | None) -> str:
 
 
 @register.filter
+def device_state(state: str) -> str:
+    """Return the state of an uplink or of a board; their words differ."""
+    return link_state(state) if state in states.LINK_STATES and state != "unknown" else board_state(state)
+
+
+@register.filter
 def interface(onu: Onu) -> str:
     return interface_of(onu)
 

@@ -32,6 +32,7 @@ JOB_TEXTS: Final[Mapping[str, Any]] = {
     "model": _("the model of each ONU"),
     "details": _("versions, profiles and addresses of each ONU"),
     "traffic": _("traffic of each ONU and port"),
+    "uplinks": _("state, optics, traffic and errors of each uplink"),
     "health": _("CPU, memory and temperature of the OLT and its boards"),
     "ports": _("state and optics of each PON port"),
     "autofind": _("connected ONUs that are not provisioned"),

@@ -9,8 +9,8 @@ from typing import Final
 
 from django.db.models import Count
 
-from facho.apps.chassis.models import PonPort, Unprovisioned
-from facho.apps.chassis.selectors import PortRow, ports_of
+from facho.apps.chassis.models import Unprovisioned
+from facho.apps.chassis.selectors import PortRow, port_numbers, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.discovery.onu_counts import OnuCounts, count_onus
 from facho.apps.discovery.selectors import HAS_POWER, POWER, WEAK, collected_at, parts_collected_at
@@ -82,7 +82,7 @@ def recent_outages(olt_id: int, place: str | None = None) -> list[PortOutage]:
 
 
 def _port_summaries(olt_id: int) -> Iterator[PortSummary]:
-    numbers = dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
+    numbers = port_numbers(olt_id)
     light = _count_powers(olt_id)
     for row in ports_of(olt_id):
         yield PortSummary(row, numbers.get(row.port), *light.get(row.port, (0, 0)))

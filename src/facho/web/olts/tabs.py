@@ -13,6 +13,7 @@ class Tab(TextChoices):
 
     OVERVIEW = "overview", _("Overview")
     PORTS = "ports", _("ONUs and ports")
+    HARDWARE = "hardware", _("Hardware")
     COLLECTION = "collection", _("Collection")
     LOAD = "load", pgettext_lazy("tab", "Load")
     EVENTS = "events", _("Events")

@@ -11,13 +11,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 
-from facho.apps.chassis.models import PartKind
-from facho.apps.chassis.selectors import health_of
 from facho.apps.db.database import database_now
-from facho.apps.discovery.selectors import collected_at, parts_collected_at
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
-from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.csv_answer import csv_answer, wants_csv
@@ -25,6 +21,8 @@ from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.components.recent_events import recent_events
 from facho.web.components.shared_part import SharedPart, answer_part, rendered_part
+from facho.web.hardware.data import HOURS, read_hardware
+from facho.web.hardware.views import parse_hours
 from facho.web.olts.actions import pop_undo
 from facho.web.olts.collection import read_collection_details
 from facho.web.olts.head import read_olt_head
@@ -82,16 +80,18 @@ def _onus_and_ports(olt_id: int, now: datetime) -> Mapping[str, Any]:
 
 
 def _load(olt_id: int, now: datetime) -> Mapping[str, Any]:
-    collected = parts_collected_at(collected_at(olt_id))
-    return {
-        "load": read_olt_load(olt_id, now),
-        "health": health_of(olt_id),
-        # When something of it was last collected, and how often that is done.
-        "health_at": max((collected[kind] for kind in PartKind.values if kind in collected), default=None),
-        "health_every": collection_intervals([olt_id]).get(olt_id, Intervals()).of("board.state"),
-        "condition": read_olt_head(olt_id, now).olt.condition,
-        "now": now,
-    }
+    return {"load": read_olt_load(olt_id, now)}
+
+
+def _hardware_part(olt_id: int, hours: int) -> SharedPart:
+    """Return the tab of the hardware, which depends on the period that is chosen."""
+
+    def read() -> Mapping[str, Any]:
+        now = database_now()
+        condition = read_olt_head(olt_id, now).olt.condition
+        return {"found": read_hardware(olt_id, condition, hours, now), "periods": HOURS}
+
+    return SharedPart("hardware/tab.html", read, about=f"{olt_id} {hours}", max_age=_HARDWARE_EVERY / 2)
 
 
 def _events(olt_id: int, now: datetime) -> Mapping[str, Any]:
@@ -104,6 +104,7 @@ _SHARED_TABS: Final[Mapping[Tab, SharedTab]] = {
     Tab.LOAD: SharedTab("olts/load.html", _load, timedelta(seconds=30)),
     Tab.EVENTS: SharedTab("olts/events.html", _events, timedelta(seconds=5)),
 }
+_HARDWARE_EVERY: Final = timedelta(seconds=30)
 # That of the collection has buttons, which have a token of their person.
 _COLLECTION_EVERY: Final = timedelta(seconds=2)
 
@@ -118,6 +119,7 @@ def olt(request: HttpRequest, olt_id: int, tab: Tab | None = None) -> HttpRespon
         "head": head,
         "head_part": rendered_part(request, _head_part(olt_id)),
         "tab": shown,
+        "part_query": "",
         "tabs": [(each, tab_url(olt_id, each)) for each in Tab],
         "address": tab_url(olt_id, shown),
         "back": "" if shown is Tab.OVERVIEW else f"?tab={shown}",
@@ -131,6 +133,11 @@ def olt(request: HttpRequest, olt_id: int, tab: Tab | None = None) -> HttpRespon
         content = render_to_string("olts/collection.html", _collection_context(request, olt_id), request)
         context |= {"content": content, "every": _COLLECTION_EVERY}
         context["details"] = read_collection_details(head.olt, now, current())
+    elif shown is Tab.HARDWARE:
+        hours = parse_hours(request)
+        part = rendered_part(request, _hardware_part(olt_id, hours))
+        context |= {"content": part.html, "etag": part.etag, "every": _HARDWARE_EVERY}
+        context["part_query"] = f"?hours={hours}"
     else:
         part = rendered_part(request, _tab_part(olt_id, shown))
         context |= {"content": part.html, "etag": part.etag, "every": _SHARED_TABS[shown].every}
@@ -151,6 +158,8 @@ def olt_part(request: HttpRequest, olt_id: int, tab: Tab) -> HttpResponse:
     _require_olt(olt_id)
     if tab is Tab.COLLECTION:
         return render(request, "olts/collection.html", _collection_context(request, olt_id))
+    if tab is Tab.HARDWARE:
+        return answer_part(request, _hardware_part(olt_id, parse_hours(request)))
     return answer_part(request, _tab_part(olt_id, tab))
 
 

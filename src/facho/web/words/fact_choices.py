@@ -22,6 +22,7 @@ _SET_NAMES: Final[Mapping[str, Text]] = {
     "optics": _("Optical values of ONUs"),
     "details": _("Versions and other facts of ONUs"),
     "traffic": _("Traffic"),
+    "uplinks": _("Uplinks of the OLT"),
     "health": _("Health of the OLT and its boards"),
     "ports": _("Ports of the OLT"),
     "autofind": _("ONUs waiting for activation"),

@@ -16,7 +16,7 @@ from facho.apps.discovery.selectors import other_facts
 from facho.apps.localized_numbers import about
 from facho.vendors import Entity, known_facts
 from facho.vendors.facts import LANGUAGES, Kind
-from facho.web.words.states import DOWN_CAUSES, ONU_STATES
+from facho.web.words.states import BOARD_STATES, DOWN_CAUSES, LINK_STATES, ONU_STATES, PORT_CAUSES
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
@@ -28,30 +28,45 @@ _CONFIG_STATES: Final[Mapping[str, Text]] = {
     "mismatch": pgettext_lazy("configuration", "not supported by the ONU"),
     "unknown": pgettext_lazy("configuration", "unknown"),
 }
-_WORDS: Final[Mapping[str, Mapping[str, Text]]] = {
-    "state": ONU_STATES,
-    "down_cause": DOWN_CAUSES,
-    "config_state": _CONFIG_STATES,
-    "match_state": _CONFIG_STATES,
-    "admin_state": {
-        "enabled": pgettext_lazy("ONU", "enabled"),
-        "disabled": ONU_STATES["disabled"],
-        "unknown": ONU_STATES["unknown"],
+_ADMIN_STATES: Final[Mapping[str, Text]] = {
+    "enabled": pgettext_lazy("ONU", "enabled"),
+    "disabled": ONU_STATES["disabled"],
+    "unknown": ONU_STATES["unknown"],
+}
+_OF_LINKS: Final = {"state": LINK_STATES, "admin_state": _ADMIN_STATES, "down_cause": PORT_CAUSES}
+_OF_PARTS: Final = {"state": BOARD_STATES}
+_WORDS: Final[Mapping[Entity, Mapping[str, Mapping[str, Text]]]] = {
+    Entity.ONU: {
+        "state": ONU_STATES,
+        "down_cause": DOWN_CAUSES,
+        "config_state": _CONFIG_STATES,
+        "match_state": _CONFIG_STATES,
+        "admin_state": _ADMIN_STATES,
     },
+    **dict.fromkeys((Entity.UNI, Entity.PORT, Entity.UPLINK), _OF_LINKS),
+    **dict.fromkeys((Entity.BOARD, Entity.FAN, Entity.PSU), _OF_PARTS),
 }
 _UNITS: Final = {"C": "°C"}
 _DECIMALS: Final = {"V": 2}
 
 
-def sort_facts(facts: Mapping[str, object]) -> list[tuple[str, object]]:
-    """Sort facts of ONUs as the registry lists them: a database keeps no order in JSON."""
-    places = {fact: place for place, fact in enumerate(known_facts()[Entity.ONU])}
+def sort_facts(facts: Mapping[str, object], entity: Entity = Entity.ONU) -> list[tuple[str, object]]:
+    """Sort facts as the registry lists them: a database keeps no order in JSON."""
+    places = {fact: place for place, fact in enumerate(known_facts()[entity])}
     return sorted(facts.items(), key=lambda each: places.get(each[0], len(places)))
 
 
 def shown_facts(onu: Onu) -> list[tuple[str, str]]:
     """Return the facts of an ONU without a column of their own, in the reader's language."""
     return [(fact, fact_value(fact, value)) for fact, value in sort_facts(other_facts(onu))]
+
+
+def named_facts(facts: Mapping[str, object], entity: Entity) -> list[tuple[str, str]]:
+    """Return the names and values of facts without a column of their own, in the reader's language."""
+    return [
+        (fact_name(fact, entity), fact_value(fact, value, entity))
+        for fact, value in sort_facts(facts, entity)
+    ]
 
 
 def fact_name(fact: str, entity: Entity = Entity.ONU) -> str:
@@ -72,8 +87,8 @@ def fact_value(fact: str, value: object, entity: Entity = Entity.ONU) -> str:
     if value is None or value == "":
         return ""
     known = known_facts()[entity].get(fact)
-    if fact in _WORDS:
-        return str(_WORDS[fact].get(str(value), value))
+    if (words := _WORDS.get(entity, {}).get(fact)) is not None:
+        return str(words.get(str(value), value))
     if known is not None and known.kind is Kind.DATE:
         return _date(str(value))
     unit = known.unit if known is not None else ""

@@ -154,7 +154,7 @@ def test_it_takes_one_query(django_assert_num_queries: Callable[[int], Any]) -> 
 def test_a_family_offers_what_it_has() -> None:
     assert facts_offered(builtin()["generic"]) == {
         "health": ("olt.uptime_s",),
-        "ports": ("port.name", "port.state", "port.admin_state"),
+        "ports": ("port.name", "port.description", "port.state", "port.admin_state", "port.speed_mbps"),
         "traffic": ("port.in_octets", "port.out_octets"),
     }
     assert facts_offered(builtin()["zte"]) == {

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import State
 from facho.apps.history.models import HistoryFrame, Subject
@@ -19,7 +20,7 @@ from facho.apps.traffic.models import OltTraffic
 from facho.apps.traffic.selectors import dropped_rates, olt_traffic, pon_use, traffic_tops
 from facho.config import Config
 from facho.core.rates import Drops
-from facho.core.traffic import TopRate
+from facho.core.traffic import TOTAL_NUMBER, TopRate
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.process.leases import start_execution
@@ -303,6 +304,37 @@ def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
     assert round(traffic.out_bps / MBIT, 1) == 1344.7
     assert [each.number for each in traffic.top] == [busy.port_id, quiet.port_id]
     assert pon_use(site.olt.pk, NOW + timedelta(hours=1)) == {}
+
+
+def test_ports_without_counters_have_the_traffic_of_their_onus(site: Site) -> None:
+    port = PonPort.objects.create(olt_id=site.olt.pk, place="0/1/7", updated_at=NOW)
+    site.down(0, 0, 0)
+    site.down(5, megabits(100), megabits(20))
+    (use,) = pon_use(site.olt.pk, NOW + INTERVAL).values()
+    assert (use.port_id, round(use.out_bps / MBIT), use.technology) == (port.pk, 120, "gpon")
+    assert totals(site, port.pk) == totals(site, TOTAL_NUMBER) == [120]
+
+
+def test_a_port_with_counters_of_its_own_does_not_get_those_of_its_onus(site: Site) -> None:
+    for minutes, octets in ((0, 0), (5, megabits(50))):
+        site.read(
+            minutes,
+            {1: {"down_octets": Counter64(2 * octets)}},
+            {7: {"out_octets": Counter64(octets)}},
+        )
+    assert totals(site, TOTAL_NUMBER) == [50]
+    # Its counters are asked for by another job: they are still its own.
+    site.down(10, megabits(200))
+    assert totals(site, TOTAL_NUMBER) == [50]
+    site.down(20, megabits(800))
+    site.down(25, megabits(900))
+    # After three intervals without them, the port does not count any more.
+    assert totals(site, TOTAL_NUMBER) == [50, 100]
+
+
+def totals(site: Site, number: int) -> list[int]:
+    series = subject_series(site.olt.pk, number, ["out_bps"], NOW, NOW + timedelta(hours=1))
+    return [round(value / MBIT) for value in series.values["out_bps"] if value is not None]
 
 
 def test_the_highest_onus_now_and_at_the_last_peak_are_known_by_name(site: Site) -> None:

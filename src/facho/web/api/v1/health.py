@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from django.db.models import F
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from facho.apps.chassis.models import OltHealth, PartKind
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Collected, UnreadableRows
-from facho.web.api.base import OltRowSerializer, ReadOnlyRows
-from facho.web.api.filters import OfOlt, OneOf
+from facho.apps.history.facts import history_facts
+from facho.apps.history.models import Subject
+from facho.apps.history.selectors import subject_series
+from facho.web.api.base import OltRowSerializer, OtherFacts, ReadOnlyRows
+from facho.web.api.filters import OfOlt, OfOltWithFacts, OneOf
+from facho.web.api.v1 import history
 from facho.web.words.states import BOARD_STATES
 
 
 class HealthSerializer(OltRowSerializer[OltHealth]):
+    facts = OtherFacts()
+
     class Meta:
         model = OltHealth
         fields = (
             "id", "olt", "olt_name", "part", "kind", "frame", "slot", "name", "state", "cpu_pct",
-            "memory_pct", "temperature_c", "power_w", "speed_rpm", "sw_version", "serial", "updated_at",
+            "memory_pct", "temperature_c", "power_w", "voltage_v", "speed_rpm", "speed_pct", "sw_version",
+            "hw_version", "serial", "updated_at", "facts",
         )  # fmt: skip
 
 
-class HealthFilter(OfOlt):
+class HealthFilter(OfOltWithFacts):
     kind = OneOf(PartKind.values)
     state = OneOf(BOARD_STATES)
 
@@ -36,6 +48,16 @@ class OltHealths(ReadOnlyRows[OltHealth]):
     queryset = OltHealth.objects.annotate(olt_name=F("olt__name"))
     serializer_class = HealthSerializer
     filterset_class = HealthFilter
+
+    @history.history_schema(history_facts(Subject.PART))
+    @action(detail=True, pagination_class=None)
+    def history(self, request: Request, **_: Any) -> Response:
+        """The history of the OLT itself, or of one of its boards, fans or power supplies."""
+        part = self.get_object()
+        query = history.HistoryQuery.parse(request, history_facts(Subject.PART), database_now())
+        return history.show_history(
+            query, partial(subject_series, part.olt_id, part.pk, subject=Subject.PART)
+        )
 
 
 class CollectedSerializer(OltRowSerializer[Collected]):

@@ -1,4 +1,4 @@
-"""PON ports, their outages, and unprovisioned ONUs."""
+"""PON ports, their outages, uplinks, and unprovisioned ONUs."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.chassis.models import PonPort, Unprovisioned, Uplink
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import PortOutage
 from facho.apps.history.facts import history_facts
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import subject_series
-from facho.web.api.base import OltRowSerializer, ReadOnlyRows
-from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+from facho.web.api.base import OltRowSerializer, OtherFacts, ReadOnlyRows
+from facho.web.api.filters import OfOlt, OfOltWithFacts, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.words.states import LINK_STATES
 
 
 class PortSerializer(OltRowSerializer[PonPort]):
+    facts = OtherFacts()
+
     class Meta:
         model = PonPort
         fields = (
             "id", "olt", "olt_name", "place", "frame", "slot", "port", "name", "technology", "state",
             "admin_state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma",
-            "onus_told", "onus_online_told", "updated_at",
+            "onus_told", "onus_online_told", "updated_at", "facts",
         )  # fmt: skip
 
 
-class PortFilter(OfOlt):
+class PortFilter(OfOltWithFacts):
     state = OneOf(LINK_STATES)
 
     class Meta:
@@ -54,6 +56,42 @@ class Ports(ReadOnlyRows[PonPort]):
         port = self.get_object()
         query = history.HistoryQuery.parse(request, history_facts(Subject.PORT), database_now())
         return history.show_history(query, partial(subject_series, port.olt_id, port.pk))
+
+
+class UplinkSerializer(OltRowSerializer[Uplink]):
+    facts = OtherFacts()
+
+    class Meta:
+        model = Uplink
+        fields = (
+            "id", "olt", "olt_name", "place", "name", "description", "state", "admin_state", "speed_mbps",
+            "tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma", "updated_at", "facts",
+        )  # fmt: skip
+
+
+class UplinkFilter(OfOltWithFacts):
+    state = OneOf(LINK_STATES)
+
+    class Meta:
+        model = Uplink
+        fields = ("place", "name")
+
+
+class Uplinks(ReadOnlyRows[Uplink]):
+    about = "chassis.uplink"
+    queryset = Uplink.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = UplinkSerializer
+    filterset_class = UplinkFilter
+
+    @history.history_schema(history_facts(Subject.LINK))
+    @action(detail=True, pagination_class=None)
+    def history(self, request: Request, **_: Any) -> Response:
+        """The history of the uplink: optics, traffic, errors and discards."""
+        link = self.get_object()
+        query = history.HistoryQuery.parse(request, history_facts(Subject.LINK), database_now())
+        return history.show_history(
+            query, partial(subject_series, link.olt_id, link.pk, subject=Subject.LINK)
+        )
 
 
 class OutageSerializer(OltRowSerializer[PortOutage]):
@@ -88,15 +126,17 @@ class Outages(ReadOnlyRows[PortOutage]):
 
 
 class UnprovisionedSerializer(OltRowSerializer[Unprovisioned]):
+    facts = OtherFacts()
+
     class Meta:
         model = Unprovisioned
         fields = (
             "id", "olt", "olt_name", "identity", "place", "frame", "slot", "port", "serial", "mac", "model",
-            "vendor_id", "sw_version", "seen_at", "first_seen", "last_seen",
+            "vendor_id", "sw_version", "seen_at", "first_seen", "last_seen", "facts",
         )  # fmt: skip
 
 
-class UnprovisionedFilter(OfOlt):
+class UnprovisionedFilter(OfOltWithFacts):
     by_time = "first_seen"
 
     class Meta:

@@ -21,7 +21,7 @@ from facho.web.api.v1.olts import Olts
 from facho.web.api.v1.onus import Events, Onus
 from facho.web.api.v1.plans import Forecasts, Plans
 from facho.web.api.v1.pollers import Pollers, StatsHistory
-from facho.web.api.v1.ports import Outages, Ports, UnprovisionedOnus
+from facho.web.api.v1.ports import Outages, Ports, UnprovisionedOnus, Uplinks
 from facho.web.api.v1.quotas import Quotas, Violations
 from facho.web.api.v1.tokens import Tokens
 from facho.web.api.v1.what_if import WhatIfs
@@ -57,6 +57,7 @@ router.register("skipped-slots", SkippedSlotsRows, basename="skipped-slots")
 router.register("tokens", Tokens, basename="token")
 router.register("unprovisioned", UnprovisionedOnus, basename="unprovisioned")
 router.register("unreadable-rows", TablesWithUnreadableRows, basename="unreadable-rows")
+router.register("uplinks", Uplinks, basename="uplink")
 router.register("violations", Violations, basename="violation")
 router.register("what-if", WhatIfs, basename="what-if")
 
