@@ -19,7 +19,7 @@ OLT = {"olt", "site"}
 LABELS = {
     Entity.ONU: OLT | {"port", "onu", "place", "serial"},
     Entity.PORT: OLT | {"port"},
-    Entity.UPLINK: OLT | {"uplink"},
+    Entity.UPLINK: OLT | {"uplink", "name"},
     Entity.BOARD: OLT | {"board"},
     Entity.OLT: OLT,
 }
@@ -28,6 +28,7 @@ STATES = {
     "facho_onu_online": LABELS[Entity.ONU],
     "facho_port_onus": LABELS[Entity.PORT] | {"state"},
     "facho_port_up": LABELS[Entity.PORT],
+    "facho_uplink_up": LABELS[Entity.UPLINK],
     "facho_olt_online": OLT | {"brand"},
 }
 SENT = STATES | {
