@@ -26,7 +26,7 @@ class Benchmarks(LazyGroup):
             "snmp", "adapt", "decode", "sim", "collect", "scheduler", "coordinator", "forecast", "plan",
             "workers", "million", "history", "web", "files",
         )
-    }  # fmt: skip
+    } | {"remote-write": "remote_write"}  # fmt: skip
 
 
 app: Final = typer.Typer(

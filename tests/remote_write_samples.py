@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from facho.apps.chassis.models import OltHealth, PonPort
+from facho.apps.chassis.models import OltHealth, PonPort, Uplink
 from facho.apps.discovery.models import Collected, Onu
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
@@ -73,6 +73,9 @@ class Site:
             olt=self.olt, part="board 0/1", kind="board", frame=0, slot=1, updated_at=now
         )
         self.itself = OltHealth.objects.create(olt=self.olt, part="olt", kind="olt", updated_at=now)
+        self.uplink = Uplink.objects.create(
+            olt=self.olt, place="0/19/0", name="ge0", state="down", updated_at=now
+        )
         self.config = Config(remote_write_url=url, **settings)
         self.stopping = threading.Event()
         self.outage = Outage()
@@ -94,12 +97,15 @@ class Site:
         if "in_bps" in others:
             ports = [port.pk for port in self.ports]
             append_frame(self.olt.pk, self.clock.now, "port", ports, {"in_bps": [others["in_bps"], None]})
+        if "uplink_bps" in others:
+            links = [self.uplink.pk]
+            append_frame(self.olt.pk, self.clock.now, "link", links, {"in_bps": [others["uplink_bps"]]})
         if "cpu_pct" in others:
             parts = [self.board.pk, self.itself.pk]
             append_frame(self.olt.pk, self.clock.now, "part", parts, {"cpu_pct": [others["cpu_pct"], 1.0]})
 
     def date_states(self) -> None:
-        for datum in ("state", "port.state"):
+        for datum in ("state", "port.state", "uplink.state"):
             Collected.objects.update_or_create(
                 olt=self.olt, datum=datum, defaults={"collected_at": self.clock.now}
             )

@@ -51,7 +51,7 @@ def test_every_kind_of_number_arrives_with_its_labels(make_site: MakeSite, prome
     sender = site.sender()
     sender.step()
     site.wait(MINUTE)
-    site.collect({0: -20.5, 1: None, 2: -21.25, 3: -30.0}, in_bps=1600.0, cpu_pct=12.5)
+    site.collect({0: -20.5, 1: None, 2: -21.25, 3: -30.0}, in_bps=1600.0, cpu_pct=12.5, uplink_bps=3200.0)
     site.date_states()
     collected = site.clock.now.timestamp()
     site.wait(MINUTE)
@@ -69,6 +69,9 @@ def test_every_kind_of_number_arrives_with_its_labels(make_site: MakeSite, prome
     olt = (("olt", "Centro-1"), ("site", "Bogotá"))
     assert read("facho_olt_cpu_pct") == {olt: [(collected, 1.0)]}
     assert read("facho_board_cpu_pct") == {(("board", "0/1"), *olt): [(collected, 12.5)]}
+    uplink = (("name", "ge0"), *olt, ("uplink", "0/19/0"))
+    assert read("facho_uplink_in_bps") == {uplink: [(collected, 3200.0)]}
+    assert read("facho_uplink_up") == {uplink: [(collected, 0.0)]}
     online = {labels: values for labels, [(_, values)] in read("facho_onu_online").items()}
     assert online == {onu_labels(site, number): float(number != 1) for number in range(4)}
     counts = {labels: value for labels, [(_, value)] in read("facho_port_onus").items()}

@@ -12,6 +12,7 @@ import pytest
 
 from facho.config import BadSettings, Config, read_config, web_contradictions
 
+WRITE = {"FACHO_REMOTE_WRITE_URL": "https://metrics.example.net/api/v1/write"}
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
 
@@ -105,6 +106,43 @@ def test_all_mistakes_are_named_at_once(home: dict[str, str]) -> None:
         ),
         ({"FACHO_BATCH": "10"}, "FACHO_SUB_BATCH must not be larger than FACHO_BATCH"),
         ({"FACHO_ABSENT_AFTER": "32768"}, "FACHO_ABSENT_AFTER must not be larger than 32767"),
+        (
+            {"FACHO_REMOTE_WRITE_TOKEN": "secret"},
+            "FACHO_REMOTE_WRITE_URL is empty, and FACHO_REMOTE_WRITE_TOKEN is set",
+        ),
+        (
+            {"FACHO_REMOTE_WRITE_URL": "ftp://server/write"},
+            "FACHO_REMOTE_WRITE_URL must be a URL that begins with http:// or https://",
+        ),
+        (
+            {"FACHO_REMOTE_WRITE_URL": "https://server:port/write"},
+            "FACHO_REMOTE_WRITE_URL must be a URL that begins with http:// or https://",
+        ),
+        (
+            {"FACHO_REMOTE_WRITE_URL": "https://ana:hidden@server/write"},
+            "FACHO_REMOTE_WRITE_URL must not have a password",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_USER": "ana"},
+            "FACHO_REMOTE_WRITE_USER and its password, FACHO_REMOTE_WRITE_PASSWORD(_FILE), need each other",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_TOKEN": "a", "FACHO_REMOTE_WRITE_TOKEN_FILE": "b"},
+            "FACHO_REMOTE_WRITE_TOKEN and FACHO_REMOTE_WRITE_TOKEN_FILE are both set",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_KEY_FILE": "key.pem"},
+            "FACHO_REMOTE_WRITE_KEY_FILE needs FACHO_REMOTE_WRITE_CERT_FILE",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_TOKEN": "two\nlines"},
+            "FACHO_REMOTE_WRITE_TOKEN has characters that cannot be sent",
+        ),
+        (WRITE | {"FACHO_REMOTE_WRITE_BACKLOG": "10m"}, "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more"),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_BACKLOG": "91d"},
+            "FACHO_REMOTE_WRITE_BACKLOG must not be longer than FACHO_KEEP_HISTORY",
+        ),
         ({"FACHO_RETENTION_CHUNK": "10001"}, "FACHO_RETENTION_CHUNK must not be larger than 10000"),
     ],
 )
@@ -113,6 +151,7 @@ def test_settings_that_contradict_each_other_are_refused(
 ) -> None:
     (said,) = refused(home | settings)
     assert said.startswith(sentence)
+    assert "hidden" not in said
 
 
 def test_tls_without_a_proxy_that_is_believed_leaves_no_page_to_be_seen(home: dict[str, str]) -> None:

@@ -34,7 +34,9 @@ def block(size: int, elements: bytes) -> bytes:
 
 
 def literal_tag(size: int) -> bytes:
-    """Return what comes before the bytes of a literal."""
+    """Return what comes before the bytes of a literal; nothing for none."""
+    if not size:
+        return b""
     size -= 1
     if size < _SHORT_LITERAL:
         return bytes([size << 2 | _LITERAL])

@@ -23,6 +23,7 @@ from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViola
 from facho.apps.executions.models import Execution, ExecutionTotals, State
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationDelivery
+from facho.apps.remote_write.models import RemoteWriteTotals
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.rates import Drops
@@ -93,6 +94,7 @@ def test_every_metric_of_the_catalogue_is_told_and_no_other() -> None:
     fill(5)
     now = timezone.now()
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
+    RemoteWriteTotals.objects.create(last_success_at=now)
     Olt.objects.filter(name="olt-000").update(reachable=True)
     add_traffic(traffic_of(Olt.objects.values_list("id", flat=True)[0], "port", now, {1: (5, 70)}))
     # Whether a disk is seen, and how fast it fills, is not for a test to say.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from facho.apps.chassis.models import OltHealth, PonPort
+from facho.apps.chassis.models import OltHealth, PonPort, Uplink
 from facho.apps.db import sql
 from facho.apps.discovery.findings import ONLINE
 from facho.apps.discovery.models import Onu, Presence
@@ -118,8 +118,12 @@ class OltLabels:
                 self._keep(subject, {key: self._encode(port=place) for key, place in rows}, now)
             case Subject.PART:
                 self._read_parts(now)
-            case _:
-                self._keep(subject, {}, now)
+            case Subject.LINK:
+                links = (
+                    Uplink.objects.filter(olt=self._olt_id).order_by("id").values_list("id", "place", "name")
+                )
+                labels = {key: self._encode(uplink=place, name=name) for key, place, name in links}
+                self._keep(subject, labels, now)
 
     def read_onus(self, now: datetime) -> OnuStates:
         """Read labels and states of the ONUs, which are in the same rows."""

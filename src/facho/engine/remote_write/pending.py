@@ -8,12 +8,12 @@ and are read from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.db import sql
 from facho.apps.discovery.models import Collected
 from facho.apps.history.models import Subject
@@ -26,6 +26,7 @@ from facho.core.history_facts import Damaged
 from facho.core.metric_names import metric_name
 from facho.core.write_request import Piece, encode_labels, encode_rows, encode_series, join_pieces
 from facho.engine.remote_write.labels import OltLabels, is_up
+from facho.vendors import Entity
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ _FRAMES_PER_VISIT: Final = 40
 _ALL: Final = 1_000_000
 _MOMENT: Final = timedelta(milliseconds=1)
 _STATES: Final = "state"
-_PORT_STATES: Final = "port.state"
+# Entities whose state is that of a link.
+_WITH_LINKS: Final[Mapping[str, type[PonPort | Uplink]]] = {Entity.PORT: PonPort, Entity.UPLINK: Uplink}
 
 
 @dataclass(slots=True)
@@ -224,13 +226,16 @@ class Pending:
         """Yield the states as they are now, at the time at which they were collected."""
         since = self._visit.cursor.states_sent_to
         rows = Collected.objects.filter(
-            olt=self._olt_id, datum__in=(_STATES, _PORT_STATES), collected_at__gt=since
+            olt=self._olt_id,
+            datum__in=(_STATES, *(f"{entity}.state" for entity in _WITH_LINKS)),
+            collected_at__gt=since,
         )
         dates = dict(rows.values_list("datum", "collected_at"))
         if (at := dates.get(_STATES)) is not None:
             yield from self._states_of_onus(at)
-        if (at := dates.get(_PORT_STATES)) is not None:
-            yield from self._states_of_ports(at)
+        for entity, model in _WITH_LINKS.items():
+            if (at := dates.get(f"{entity}.state")) is not None:
+                yield from self._states_of_links(model, entity, at)
         if dates:
             self._visit.cursor = replace(self._visit.cursor, states_sent_to=max(dates.values()))
 
@@ -248,10 +253,14 @@ class Pending:
         ]
         yield from self._encode(at, ["facho_port_onus"], counts)
 
-    def _states_of_ports(self, at: datetime) -> Iterator[Piece]:
-        rows = PonPort.objects.filter(olt=self._olt_id).order_by("id").values_list("place", "state")
-        states = [(self._encode_labels(port=place), (is_up(state),)) for place, state in rows]
-        yield from self._encode(at, ["facho_port_up"], states)
+    def _states_of_links(self, model: type[PonPort | Uplink], entity: str, at: datetime) -> Iterator[Piece]:
+        rows = model._default_manager.filter(olt=self._olt_id).order_by("id")
+        columns = ("place", "name", "state") if entity == Entity.UPLINK else ("place", "state")
+        states = []
+        for place, *name, state in rows.values_list(*columns):
+            own = {entity: place, **({"name": name[0]} if name else {})}
+            states.append((self._encode_labels(**own), (is_up(state),)))
+        yield from self._encode(at, [f"facho_{entity}_up"], states)
 
     def _status(self) -> Iterator[Piece]:
         """Yield whether the OLT answers, at each visit: it shows too that the sender works."""

@@ -44,7 +44,7 @@ def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield from _olts(condition)
     yield from _outages_and_notifications(now)
     yield from _storage(now)
-    yield from _remote_write(now, config)
+    yield from _remote_write(now)
     yield from _durations()
     yield from _each_olt(now)
     yield from _totals()
@@ -115,9 +115,7 @@ def _storage(now: datetime) -> Iterator[Sample]:
         yield Sample("facho_disk_days_left", found.days_left)
 
 
-def _remote_write(now: datetime, config: Config) -> Iterator[Sample]:
-    if not config.remote_write_url:
-        return
+def _remote_write(now: datetime) -> Iterator[Sample]:
     state = read_remote_write(now)
     yield Sample("facho_remote_write_samples_total", state.sent)
     for reason, count in state.dropped.items():
