@@ -344,8 +344,8 @@ def _page(
 def _charts(series: Series, entity: Entity, facts: Sequence[str], period: Period) -> list[Chart]:
     charts: list[Chart] = []
     if set(_TRAFFIC) <= set(facts):
-        received, sent = (series.values[fact] for fact in _TRAFFIC)
-        charts.append(traffic_chart(gettext("Traffic"), series.times, received, sent, period))
+        received, sent = ((series.times, series.values[fact]) for fact in _TRAFFIC)
+        charts.append(traffic_chart(gettext("Traffic"), received, sent, period))
     for title, together in _TOGETHER:
         if set(together) <= set(facts):
             charts.append(_chart(str(title), series, together, entity, period))
