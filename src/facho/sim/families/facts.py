@@ -180,6 +180,7 @@ _OLT: Final[Mapping[str, FactOf]] = {
     "version": always("V1.0"),
     "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
     "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
+    "clock": lambda _olt, _row, now: _moment(now),
     "cpu_pct": lambda olt, _row, _now: olt.cpu(10 + olt.number % 40),
     "memory_pct": lambda olt, _row, _now: 30 + olt.number % 40,
     "temperature_c": lambda olt, _row, _now: 35 + olt.number % 15,

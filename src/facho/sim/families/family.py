@@ -58,7 +58,7 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
         return Counter64(raw) if fact.unit == "octets" and isinstance(raw, int) else raw
 
     changes = Changes.NEVER if column.fact in CONSTANT_FACTS else Changes.WITH_STATE
-    if table.entity is Entity.OLT and column.fact == "uptime_s":
+    if table.entity is Entity.OLT and column.fact in ("uptime_s", "clock"):
         changes = Changes.ALWAYS
     slow = table.slow or table.read_method is ReadMethod.GET_ONLINE
     of_template = table.entity is Entity.ONU and column.fact in PATTERN_FACTS

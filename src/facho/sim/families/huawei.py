@@ -150,7 +150,7 @@ _OTHER_COLUMNS: Final[tuple[OltColumn, ...]] = (
             "slot_state": "slots.state",
         },
     ),
-    *_columns("scalar", {"version": "system.version"}),
+    *_columns("scalar", {"version": "system.version", "clock": "system.clock"}),
     *_columns("autofind", {"autofind_serial": "autofind.serial", "autofind_model": "autofind.model"}),
     ColumnSpec("if_descr", "1.3.6.1.2.1.2.2.1.2", "interface", _interface_description),
     ColumnSpec("if_oper_status", "1.3.6.1.2.1.2.2.1.8", "interface", _interface_state, Changes.WITH_STATE),

@@ -127,6 +127,7 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "temperature": "gpon_optics.temperature_c",
         },
     ),
+    *_columns("scalar", {"clock": "system.clock"}),
     *_columns("interface", {"if_oper_status": "interfaces.state"}),
     *_columns(
         "card",
