@@ -9,7 +9,15 @@ from django.contrib.auth.models import User
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
 from facho.apps.db.fields import SecretText
-from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
+from facho.apps.discovery.models import (
+    ClockState,
+    Collected,
+    Onu,
+    OnuEvent,
+    PortOutage,
+    UnreadableRows,
+    VersionCount,
+)
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
@@ -115,6 +123,8 @@ def _found(olt: Olt, number: int) -> None:
     )
     OnuEvent.objects.create(olt=olt, onu=onu, kind="offline", cause="los", at=NOW, place=f"0/0/0/{number}")
     Collected.objects.create(olt=olt, datum="state", collected_at=NOW)
+    VersionCount.objects.create(olt=olt, model="X4", sw_version="V1", onus=1)
+    ClockState.objects.create(olt=olt, low_s=-2, high_s=1, since=NOW, checked_at=NOW, read_at=NOW)
     UnreadableRows.objects.create(
         olt=olt, table="onus", rows=2, example=f"1.{number}", since=NOW, last_seen=NOW
     )

@@ -115,6 +115,8 @@ GROUPS: Final = (
             Entry(_("totals of executions"), "functions", "executions.executiontotals"),
             Entry(_("OLT health"), "monitor_heart", "chassis.olthealth"),
             Entry(_("Last collected"), "event_available", "discovery.collected"),
+            Entry(_("clocks of OLTs"), "schedule", "discovery.clockstate"),
+            Entry(_("ONUs by version"), "deployed_code", "discovery.versioncount"),
             Entry(_("Unreadable rows"), "rule", "discovery.unreadablerows"),
             Entry(_("configurations of OLTs"), "fingerprint", "execution_coordinator.oltconfiguration"),
             Entry(_("notices"), "campaign", "notifications.notificationnotice"),

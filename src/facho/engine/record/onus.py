@@ -27,6 +27,7 @@ from facho.apps.history.models import Subject
 from facho.apps.history.selectors import values_by_hour
 from facho.apps.history.store import make_frame, places_of_olt
 from facho.apps.hosts.models import Olt
+from facho.apps.hosts.selectors import PLACE_FACTS
 from facho.apps.snmp_jobs.models import JobKind
 from facho.config import Config
 from facho.core.onu_states import offline_cause
@@ -47,6 +48,7 @@ from facho.engine.record.execution_row import Recording
 from facho.engine.record.olt_state import lists_unprovisioned
 from facho.engine.record.traffic import add_rates
 from facho.vendors import Decoded, Entity, Profile
+from facho.vendors.facts import full_fact_name
 from facho.vendors.schema import ReadMethod
 
 
@@ -167,8 +169,26 @@ def collected_data(outcome: PartResult, profile: Profile) -> set[str]:
     if decoded is None or outcome.state is not PartState.SUCCESS:
         return set()
     answered = (Entity.AUTOFIND,) if lists_unprovisioned(outcome, profile) else ()
-    facts = {fact for fact in part.facts if _has_arrived(fact, decoded, answered)}
+    asked = {*part.facts, *_facts_of_columns(outcome, profile)}
+    facts = {fact for fact in asked if _has_arrived(fact, decoded, answered)}
     return facts | {part.task_type} if facts or outcome.rows else set()
+
+
+def _facts_of_columns(outcome: PartResult, profile: Profile) -> Iterator[str]:
+    """Yield the facts of the columns that were asked for: a job may name columns instead of facts, and a
+    discovery also asks what tells that an ONU is there.
+    """
+    tables = tables_of(profile)
+    for column in (*outcome.part.columns, *outcome.asked):
+        if column.helps:
+            continue
+        if column.provides:
+            yield full_fact_name(column.entity, column.provides)
+        for table in tables.get(column.read_as, ()):
+            for each in table.columns:
+                sources = {source.oid for source in (each.source, *each.otherwise)}
+                if column.read_as in sources and each.fact not in PLACE_FACTS:
+                    yield full_fact_name(table.entity, each.fact)
 
 
 def _has_arrived(name: str, decoded: Decoded, answered: Iterable[Entity]) -> bool:

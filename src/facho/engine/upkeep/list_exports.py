@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Model
 
 from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt
-from facho.apps.discovery.models import Collected, UnreadableRows
+from facho.apps.discovery.models import ClockState, Collected, UnreadableRows
 from facho.apps.execution_coordinator.models import (
     CoordinatorState,
     OltConfiguration,
@@ -56,6 +56,13 @@ LIST_EXPORTS: Final = {
         ),
     ),
     "collected": Export(Collected, columns(("olt", "datum", "collected_at"), olt="olt__name")),
+    "olt_clocks": Export(
+        ClockState,
+        columns(
+            ("olt", "low_s", "high_s", "has_zone", "since", "has_jumped", "checked_at", "read_at"),
+            olt="olt__name",
+        ),
+    ),
     "unreadable_rows": Export(
         UnreadableRows,
         columns(("olt", "table", "rows", "example", "since", "last_seen"), olt="olt__name"),

@@ -215,6 +215,7 @@ _OLT: Final[Mapping[str, FactOf]] = {
     "hw_version": lambda olt, _row, _now: f"H{olt.number % 2 + 1}",
     "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
     "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
+    "clock": lambda olt, _row, now: _moment(olt, now),
     "cpu_pct": lambda olt, _row, now: olt.cpu(10 + olt.number % 40, now),
     "memory_pct": lambda olt, _row, _now: 30 + olt.number % 40,
     "temperature_c": lambda olt, _row, now: 35 + olt.number % 15 + olt.warmth_c(now),

@@ -64,7 +64,7 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
     is_narrow = column.source.oid.startswith(_IF_TABLE)
     value_of: ValueOf = counter(encoded, is_narrow=is_narrow) if fact.is_counter else encoded
     changes = Changes.NEVER if column.fact in CONSTANT_FACTS else Changes.WITH_STATE
-    if table.entity is Entity.OLT and column.fact == "uptime_s":
+    if table.entity is Entity.OLT and column.fact in ("uptime_s", "clock"):
         changes = Changes.ALWAYS
     if fact.is_counter:
         changes = Changes.GROWING

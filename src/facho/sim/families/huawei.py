@@ -187,7 +187,7 @@ _OTHER_COLUMNS: Final[tuple[OltColumn, ...]] = (
         },
     ),
     *_columns("power", {"power_state": "power_supplies.state", "power_voltage": "power_supplies.voltage_v"}),
-    *_columns("scalar", {"version": "system.version", "power": "system.power_w"}),
+    *_columns("scalar", {"version": "system.version", "power": "system.power_w", "clock": "system.clock"}),
     *_columns(
         "autofind",
         {

@@ -145,6 +145,7 @@ _COLUMNS: Final[tuple[OltColumn, ...]] = (
             "temperature": "gpon_optics.temperature_c",
         },
     ),
+    *_columns("scalar", {"clock": "system.clock"}),
     *_columns("onu_uni", {"ip": "gpon_ip.ip", "uni_state": "gpon_uni.state", "uni_speed": "gpon_uni.speed"}),
     *interface_columns("interface", _interface),
     *_columns(

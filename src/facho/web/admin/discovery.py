@@ -14,7 +14,16 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilte
 
 from facho.apps.db.database import database_now
 from facho.apps.discovery.fact_filters import BadCondition, FactCondition
-from facho.apps.discovery.models import Collected, Onu, OnuEvent, Optics, PortOutage, UnreadableRows
+from facho.apps.discovery.models import (
+    ClockState,
+    Collected,
+    Onu,
+    OnuEvent,
+    Optics,
+    PortOutage,
+    UnreadableRows,
+    VersionCount,
+)
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import (
     interface_of,
@@ -335,6 +344,22 @@ class CollectedAdmin(OltFactsAdmin[Collected]):
     list_display_links = ("olt", "datum")
     list_filter = ("datum", ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "datum")
+
+
+@admin.register(VersionCount)
+class VersionCountAdmin(OltFactsAdmin[VersionCount]):
+    list_display = ("olt", "model", "sw_version", "hw_version", "onus")
+    list_display_links = ("olt", "model")
+    list_filter = (("olt", AutocompleteSelectFilter),)
+    search_fields = ("olt__name", "model", "sw_version", "hw_version")
+
+
+@admin.register(ClockState)
+class ClockStateAdmin(OltFactsAdmin[ClockState]):
+    list_display = ("olt", "low_s", "high_s", "has_zone", "since", "has_jumped", "checked_at", "read_at")
+    list_display_links = ("olt",)
+    list_filter = (("olt", AutocompleteSelectFilter),)
+    search_fields = ("olt__name",)
 
 
 @admin.register(UnreadableRows)

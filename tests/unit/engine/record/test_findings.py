@@ -111,7 +111,8 @@ def test_an_empty_table_says_something_only_if_it_was_read_to_its_end(
 
 
 def collected(profile: Profile, facts: tuple[str, ...], rows: dict[str, dict[bytes, object]]) -> set[str]:
-    asked = replace(part(f"{GPON}.3", f"{GPON}.4", NAMES, WAITING), facts=facts)
+    waiting = [WAITING] if "autofind.serial" in facts else []
+    asked = replace(part(f"{GPON}.3", f"{GPON}.4", NAMES, *waiting), facts=facts)
     decoded = Decoder(profile).decode(rows)
     rows_read = sum(map(len, decoded.facts.values()))
     outcome = PartResult(asked, PartState.SUCCESS, decoded=decoded, rows=rows_read)
@@ -133,9 +134,28 @@ def test_a_fact_of_which_no_row_could_be_read_is_not_collected(profile: Profile)
     assert collected(profile, ("description", "model"), rows) == {"description", "get_description"}
 
 
+def test_the_facts_of_columns_that_a_job_names_are_collected(profile: Profile) -> None:
+    """Such a job names no facts, and has those of its columns all the same."""
+    rows: dict[str, dict[bytes, object]] = {f"{GPON}.3": {b"\x01\x02": b"Ana"}, f"{GPON}.4": {}}
+    assert collected(profile, (), rows) == {"description", "get_description"}
+
+
+def test_a_column_of_an_operators_own_is_collected_as_the_fact_that_it_provides(profile: Profile) -> None:
+    own = AskedColumn("vlan", "1.3.6.1.4.1.9.1", "1.3.6.1.4.1.9.1", provides="line_profile")
+    decoded = Decoder(profile).decode({f"{GPON}.3": {b"\x01\x02": b"Ana"}})
+    decoded.onus.columns["line_profile"] = ["home"]
+    outcome = PartResult(
+        replace(part(), columns=(own,), facts=()), PartState.SUCCESS, decoded=decoded, rows=1
+    )
+    assert collected_data(outcome, profile) == {"line_profile", "get_description"}
+    decoded.onus.columns["line_profile"] = []
+    assert collected_data(outcome, profile) == {"get_description"}
+
+
 def test_a_description_is_collected_with_the_name_that_serves_as_one(profile: Profile) -> None:
     facts = ("description", "name")
     assert collected(profile, facts, {NAMES: {b"\x01\x02": b"Ana"}}) == {*facts, "get_description"}
+    assert collected(profile, ("description",), {NAMES: {b"\x01\x02": b"Ana"}}) == {*facts, "get_description"}
 
 
 def test_an_empty_list_of_who_waits_is_an_answer(profile: Profile) -> None:

@@ -113,7 +113,9 @@ class OnuSerializer(OltRowSerializer[Onu]):
 class EventSerializer(OltRowSerializer[OnuEvent]):
     at = serializers.DateTimeField(read_only=True, help_text="when it was seen")
     happened_at = serializers.DateTimeField(
-        read_only=True, help_text="when it happened, as the OLT dates it, on our clock; null if it does not"
+        read_only=True,
+        allow_null=True,
+        help_text="when it happened, as the OLT dates it, on our clock; null if it does not",
     )
 
     class Meta:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from drf_spectacular.helpers import forced_singular_serializer
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -52,13 +53,15 @@ class VersionsSerializer(serializers.Serializer[Any]):
     olts = OltVersionSerializer(many=True)
 
 
+# One object, and no list of rows.
+_ANSWER: Any = forced_singular_serializer(VersionsSerializer)  # type: ignore[no-untyped-call]
+
+
 class Versions(ViewSet):
     about = "discovery.onu"
     rights: ClassVar[Mapping[str, str]] = {}
 
-    @extend_schema(
-        operation_id="versions_list", parameters=[VersionsQuery], responses={200: VersionsSerializer}
-    )
+    @extend_schema(operation_id="versions_list", parameters=[VersionsQuery], responses={200: _ANSWER})
     def list(self, request: Request) -> Response:
         """How many ONUs and OLTs have each model, firmware and hardware. The lists of ONUs and of OLTs have
         filters by these.
