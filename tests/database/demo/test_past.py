@@ -162,7 +162,7 @@ def test_pages_have_something_to_show(past: FleetProcess) -> None:
         ("/onus/worst/", "dBm"),
         ("/plans/", "Next 60 minutes"),
         (f"/violations/{violation.pk}/", "demo-fiberhome-1"),
-        ("/admin/execution_coordinator/quotatracker/", "demo-zte-flaky"),
+        ("/admin/execution_coordinator/quotatracker/", "demo-huawei-1"),
         ("/admin/execution_coordinator/quotaviolation/", "demo-nokia-1"),
         ("/admin/executions/execution/", "demo-zte-flaky"),
         ("/admin/discovery/onuevent/", "demo-"),
