@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Final
 
 from facho.apps.chassis.models import OltHealth, PonPort, Uplink
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.history.models import Subject
-from facho.apps.history.store import FrameRow, make_frame, milliseconds
+from facho.apps.history.store import FrameRow, hour_of, make_frame, milliseconds
 from facho.apps.hosts.models import Olt
-from facho.apps.hosts.selectors import facts_offered
 from facho.apps.traffic.store import KnownTraffic, load_traffic, traffic_row, upsert_traffic
 from facho.core.event_groups import port_of_place
+from facho.core.frames import write_sheet
+from facho.core.history_facts import FACTS
 from facho.core.rates import Rates
 from facho.core.traffic import TOTAL_NUMBER, TrafficTotal, keep_peaks, sum_rates, sum_traffic
 from facho.demo.onu_story import OnuStory
@@ -27,10 +29,10 @@ from facho.demo.readings import SilentOnus
 from facho.demo.story import Story
 from facho.sim.model import OltModel
 from facho.sim.traffic import DOWN, UP, UPLINK_SHARES, busyness
-from facho.vendors import builtin
 
 _TRAFFIC: Final = timedelta(days=7)
 _EVERY: Final = timedelta(minutes=15)
+_DAY: Final = timedelta(days=1)
 # Before the first collection nothing said how often traffic is read.
 _INTERVAL_S: Final = 60
 _PART_NUMBERS: Final = (
@@ -59,33 +61,32 @@ def write_traffic(
     """Store the last rates and peaks of what the family counts; return the frames with all rates."""
     frames: list[FrameRow] = []
     counted = [each for each in _counted(olt, onus, model) if each.ids]
-    totals: dict[str, list[TrafficTotal]] = {each.subject: [] for each in counted}
-    last: dict[str, RatesByName] = {}
-    for moment, rates in _read_week(model, onu_story, story, olt.name) if counted else ():
-        for each in counted:
-            found = last[each.subject] = rates[each.subject]
-            frames += _frame(olt.id, each, moment, found)
-            if (total := sum_traffic(milliseconds(moment), each.ids, found)) is not None:
-                totals[each.subject].append(total)
+    week = list(_read_week(model, onu_story, story, olt.name)) if counted else []
     for each in counted:
-        if totals[each.subject]:
-            _store_last(olt, each, story.now, totals[each.subject], last[each.subject])
+        for hour, readings in groupby(week, key=lambda reading: hour_of(reading[0])):
+            rates = [(moment, found[each.subject]) for moment, found in readings]
+            if hour < hour_of(story.now):
+                frames.append(_hour_frame(olt.id, each, rates))
+            else:
+                frames += (row for moment, found in rates for row in _frame(olt.id, each, moment, found))
+        if week:
+            _store_last(olt, each, [(moment, rates[each.subject]) for moment, rates in week])
     return frames
 
 
 def _counted(olt: Olt, onus: Sequence[Onu], model: OltModel) -> Iterator[_Counted]:
-    offered = facts_offered(builtin()[olt.brand.name])
-    facts = {*offered.get("traffic", ()), *offered.get("uplinks", ())}
-    if "down_octets" in facts:
+    """Yield what the first collection found counters of. Ports without have the traffic of their ONUs."""
+    counts = {each for each in Subject.values if load_traffic(olt.id, each).snapshots}
+    if Subject.ONU in counts:
         yield _Counted(Subject.ONU, [onu.id for onu in onus])
-    if {"down_octets", "port.out_octets"} & facts:
+    if {Subject.ONU, Subject.PORT} & counts:
         stored = {port.place: port for port in PonPort.objects.filter(olt=olt)}
         firsts = (onus[model.shape.rows_of_port(port)[0]] for port in range(model.shape.ports))
         ports = [stored.get(port_of_place(interface_of(onu))) for onu in firsts]
-        if all(ports):
-            known = [port for port in ports if port is not None]
+        known = [port for port in ports if port is not None]
+        if len(known) == len(ports):
             yield _Counted(Subject.PORT, [port.id for port in known], [port.technology for port in known])
-    if "uplink.in_octets" in facts:
+    if Subject.LINK in counts:
         yield _Counted(Subject.LINK, _links(olt))
 
 
@@ -133,14 +134,30 @@ def _read_rates(model: OltModel, moment: datetime, silent: set[int]) -> Mapping[
 
 
 def _frame(olt_id: int, counted: _Counted, moment: datetime, rates: RatesByName) -> list[FrameRow]:
-    """Return the frame of a collection; of ports and uplinks also their total."""
+    return make_frame(olt_id, moment, counted.subject, _ids(counted), _columns(counted, rates))
+
+
+def _hour_frame(olt_id: int, counted: _Counted, rates: Sequence[tuple[datetime, RatesByName]]) -> FrameRow:
+    """Return the collections of an hour in one frame, which costs less than one for each."""
+    columns: dict[str, dict[int, Sequence[int]]] = {}
+    for moment, found in rates:
+        for name, column in _columns(counted, found).items():
+            columns.setdefault(name, {})[milliseconds(moment)] = FACTS[name].quantised(column)
+    return olt_id, counted.subject, rates[0][0], write_sheet(_ids(counted), columns)
+
+
+def _ids(counted: _Counted) -> list[int]:
+    """Return the ids in a frame: of ports and uplinks also that of their total."""
+    return [*counted.ids, *([] if counted.subject is Subject.ONU else [TOTAL_NUMBER])]
+
+
+def _columns(counted: _Counted, rates: RatesByName) -> dict[str, Rates]:
     if counted.subject is Subject.ONU:
-        return make_frame(olt_id, moment, counted.subject, counted.ids, rates)
-    columns: dict[str, Rates] = {
+        return dict(rates)
+    return {
         name: [*_all_of(counted, found), sum_rates(found) if name.endswith("_bps") else None]
         for name, found in rates.items()
     }
-    return make_frame(olt_id, moment, counted.subject, [*counted.ids, TOTAL_NUMBER], columns)
 
 
 def _all_of(counted: _Counted, rates: Rates) -> Rates:
@@ -148,13 +165,18 @@ def _all_of(counted: _Counted, rates: Rates) -> Rates:
     return [*rates, *[0.0] * (len(counted.ids) - len(rates))][: len(counted.ids)]
 
 
-def _store_last(
-    olt: Olt, counted: _Counted, now: datetime, totals: Sequence[TrafficTotal], rates: RatesByName
-) -> None:
+def _store_last(olt: Olt, counted: _Counted, week: Sequence[tuple[datetime, RatesByName]]) -> None:
+    """Store the last rates, and the peaks of the last day."""
     known = load_traffic(olt.id, counted.subject)
+    now, rates = week[-1]
+    total: TrafficTotal | None = None
     peaks: list[TrafficTotal] = []
-    for each in totals:
-        peaks = keep_peaks(peaks, each)
+    for moment, found in week:
+        if (
+            moment > now - _DAY
+            and (total := sum_traffic(milliseconds(moment), counted.ids, found)) is not None
+        ):
+            peaks = keep_peaks(peaks, total)
     ports: dict[int, tuple[int, int, str]] = {}
     if counted.subject is not Subject.ONU:
         received, sent = (_all_of(counted, rates[name]) for name in ("in_bps", "out_bps"))
@@ -162,7 +184,7 @@ def _store_last(
         rows = zip(counted.ids, received, sent, technologies, strict=True)
         ports = {number: (int(one or 0), int(other or 0), kind) for number, one, other, kind in rows}
     after: KnownTraffic = replace(
-        known, interval_s=known.interval_s or _INTERVAL_S, at=now, total=totals[-1], ports=ports, peaks=peaks
+        known, interval_s=known.interval_s or _INTERVAL_S, at=now, total=total, ports=ports, peaks=peaks
     )
     upsert_traffic([traffic_row(olt.id, counted.subject, after)])
 
