@@ -3,7 +3,8 @@
 Everything that an operator has is running, in processes of its own: the simulated OLTs, the scheduler, the
 workers, the database, the broker, and the web, whose dashboard a person watches. One job walks state, cause
 and distance; another reads five optical values by GET; and a third, if wanted, walks two counters. Values
-change from one interval to the next as they do in a network: the optics of many ONUs by a few hundredths of a dB, the state of a few.
+change from one interval to the next as they do in a network: the optics of many ONUs by a few hundredths of
+a dB, the state of a few.
 """
 
 from __future__ import annotations
