@@ -42,6 +42,12 @@ _ONU_LEAVES_OUT = (
     "olt",
     "presence",
     "last_seen",
+    # Which facts of this kind a family has is tested in test_facts.py.
+    "hw_version",
+    "sw_version",
+    "ip",
+    "facts",
+    "unis",
 )
 _WAITING = ("port", "serial", "mac", "model")
 
@@ -51,10 +57,15 @@ Told = dict[str, Any]
 class FamilySite:
     """One recording, served over UDP by the loop that also asks: a process of its own would cost more."""
 
-    def __init__(self, snmp: SnmpLoop, fleet: Fleet) -> None:
+    def __init__(self, snmp: SnmpLoop, fleet: Fleet, config: Config) -> None:
         self._snmp = snmp
         self._fleet = fleet
-        self._runtime = Runtime(CONFIG, "here", snmp, database_now)
+        self._config = config
+        self._runtime = Runtime(config, "here", snmp, database_now)
+
+    @property
+    def port(self) -> int:
+        return self._fleet.olts[0].address[1]
 
     def add(self, name: str = "olt") -> Olt:
         """As what it is detected as."""
@@ -76,18 +87,18 @@ class FamilySite:
             yield self._run(run_now(job.nodes.get().id, now))
 
     def _run(self, execution_id: int) -> Execution:
-        assert claim_execution(execution_id, database_now(), CONFIG)
+        assert claim_execution(execution_id, database_now(), self._config)
         run_execution(execution_id, self._runtime)
         return Execution.objects.get(id=execution_id)
 
 
 @contextmanager
-def family_site(recording: Path) -> Iterator[FamilySite]:
+def family_site(recording: Path, config: Config = CONFIG) -> Iterator[FamilySite]:
     with SnmpLoop() as snmp:
         fleet = Fleet(FleetConfig(recording=recording))
         snmp.submit(fleet.__aenter__()).result()
         try:
-            yield FamilySite(snmp, fleet)
+            yield FamilySite(snmp, fleet, config)
         finally:
             snmp.submit(fleet.__aexit__(None, None, None)).result()
 

@@ -16,7 +16,7 @@ import pytest
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.vendors import parse, parse_columns, parse_index
-from facho.vendors.facts import CONFIDENCE_WORDS, FACTS
+from facho.vendors.facts import CONFIDENCE_WORDS, FACTS, full_fact_name
 from facho.vendors.profile_entries import Form
 from facho.vendors.schema import PARTS
 from tests.integration.own_facho import new_facho
@@ -132,10 +132,10 @@ def reference() -> str:
 
 
 def test_the_reference_has_every_fact_with_its_unit_and_range() -> None:
-    page = reference()
-    for facts in FACTS.values():
+    page, all_facts = reference(), (DOCS / "reference" / "facts.md").read_text()
+    for entity, facts in FACTS.items():
         for name, fact in facts.items():
-            assert f"| `{name}` | {fact.kind} | {fact.unit} | " in page
+            assert f"| `{full_fact_name(entity, name)}` | {fact.kind} | {fact.unit} | " in all_facts
             for word, meaning in (fact.words or {}).items():
                 assert f"| `{word}` | {meaning} |" in page
     for confidence, words in CONFIDENCE_WORDS.items():

@@ -17,7 +17,19 @@ from facho.sim import snmprec
 from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.errors import DeadlineExceeded
-from facho.vendors import Decoder, Detection, Facts, Key, Profile, State, detect, probes
+from facho.vendors import (
+    GENERIC,
+    Decoder,
+    Detection,
+    Facts,
+    Key,
+    Profile,
+    State,
+    detect,
+    find_interface,
+    probes,
+    searches,
+)
 from facho.vendors.schema import ReadMethod, Table, table_oids
 
 _BATCH: Final = 20
@@ -194,7 +206,14 @@ def read_recording(path: Path, profiles: Mapping[str, Profile], given: Profile |
     identity = identity_of(values)
     known = _add_profile(given, profiles)
     found = {oid: next(map(text_of, _under(contents, oid).values()), None) for oid in probes(identity, known)}
-    read = _start_read(given, profiles, detect(identity, found, known))
+    detection = detect(identity, found, known)
+    if detection.profile == GENERIC:
+        wanted = searches(identity, found, known)
+        for search in wanted:
+            value = find_interface(_under(contents, search.when.oid), search)
+            found[search.key] = None if value is None else text_of(value)
+        detection = detect(identity, found, known)
+    read = _start_read(given, profiles, detection)
     read.rows.update((oid, _under(contents, oid)) for oid in read.profile.oids())
     return read
 

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from facho.cli.device_read import DeviceRead, read_device, read_recording
 from facho.cli.errors import Exit, fail_device, refuse
+from facho.cli.fact_tables import ONUS, facts_of, facts_page
 from facho.cli.output import AsJson, print_json
 from facho.cli.progress import value_counter
 from facho.cli.snmp_options import (
@@ -50,6 +51,8 @@ _TITLES: Final = {
     Entity.OLT: "OLT",
     Entity.BOARD: "Boards",
     Entity.FAN: "Fans",
+    Entity.PSU: "Power supplies",
+    Entity.UPLINK: "Uplinks",
     Entity.PORT: "Ports",
     Entity.ONU: "ONUs",
     Entity.UNI: "ONU ports",
@@ -58,6 +61,8 @@ _TITLES: Final = {
 _NAMES: Final = {
     Entity.BOARD: "boards",
     Entity.FAN: "fans",
+    Entity.PSU: "power_supplies",
+    Entity.UPLINK: "uplinks",
     Entity.PORT: "ports",
     Entity.ONU: "onus",
     Entity.UNI: "unis",
@@ -75,6 +80,15 @@ _EXAMPLES_LIST: Final = """
 `facho profile list`  the built-in profiles, and how sure each is
 
 `facho profile list --json`
+"""
+_EXAMPLES_FACTS: Final = """
+**Examples**
+
+`facho profile facts nokia`  what is known of a Nokia ISAM, and what reading it costs
+
+`facho profile facts --markdown`  the page docs/reference/facts.md
+
+`facho profile facts huawei zte --json`
 """
 _EXAMPLES_CHECK: Final = """
 **Examples**
@@ -142,6 +156,41 @@ def _count_facts(profile: Profile) -> int:
 
 def _count_confidence(profile: Profile) -> Counter[Confidence]:
     return Counter(origin.confidence for origin in profile.origins())
+
+
+@app.command("facts", epilog=_EXAMPLES_FACTS)
+def list_facts(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[PROFILE]...", help="Families; else all.")
+    ] = None,
+    *,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="The page of the reference, as Markdown.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the facts of each family: from which column, how it is read, and what that costs."""
+    if unknown := set(names or ()) - builtin().keys():
+        refuse(f"no profile is called {', '.join(sorted(unknown))}: there are {', '.join(builtin())}")
+    profiles = [builtin()[name] for name in names or builtin()]
+    if markdown:
+        typer.echo(facts_page(profiles), nl=False)
+    elif as_json:
+        print_json({profile.name: [asdict(fact) for fact in facts_of(profile)] for profile in profiles})
+    else:
+        _print_facts_of(profiles)
+
+
+def _print_facts_of(profiles: list[Profile]) -> None:
+    console = Console()
+    for number, profile in enumerate(profiles):
+        console.print(Text(f"\n{profile.title}" if number else profile.title, style="bold"))
+        table = Table("fact", "column", "read", box=None, pad_edge=False)
+        table.add_column(f"requests, {ONUS:,} ONUs", justify="right")
+        table.add_column("confidence")
+        for fact in facts_of(profile):
+            table.add_row(fact.fact, fact.oid, fact.read, f"{fact.requests:,}", fact.confidence)
+        console.print(table)
 
 
 @app.command(epilog=_EXAMPLES_CHECK)

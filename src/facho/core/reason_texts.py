@@ -217,6 +217,7 @@ _DETECTED: Final = {
     "object_id_is_one_of": Template("its sysObjectID %(oid)s is one of %(what)s"),
     "descr_is_of": Template("its sysDescr is that of %(what)s"),
     "says": Template("it says %(text)s in %(oid)s"),
+    "has_interface": Template("it has an interface with %(text)s in %(oid)s, as %(what)s has"),
     "has_rows": Template("it has rows in %(oid)s, a table of %(what)s"),
     "no_object_id": Template("it does not report its sysObjectID, by which OLTs are recognised"),
     "unknown_maker": Template("no profile knows the maker of sysObjectID %(oid)s"),

@@ -21,7 +21,7 @@ from facho.snmp.transport import DEFAULT_PORT, Endpoint, SocketAddress, resolve
 from facho.snmp.usm import User
 from facho.snmp.v3 import UserSecurity
 from facho.snmp.values import Oid, Value
-from facho.snmp.walk import WalkResult, first_row, walk_table
+from facho.snmp.walk import WalkResult, first_row, rows_after, walk_table
 
 # Datagrams a second from unknown addresses that are looked at.
 _STRANGERS_PER_S: Final = 50
@@ -206,6 +206,10 @@ class Agent:
     async def first_row(self, column: Oid) -> tuple[bytes, Value] | None:
         """Return the first row of a column, or None when it has no rows. Raises SnmpError."""
         return await first_row(self._requester, column)
+
+    async def rows_after(self, column: Oid, index: bytes, rows: int) -> list[tuple[bytes, Value]]:
+        """Return the rows of a column that follow an index, by one request. Raises SnmpError."""
+        return await rows_after(self._requester, column, index, rows)
 
     async def walk(
         self, column: Oid, *, deadline: float | None = None, progress: Callable[[int], None] | None = None

@@ -138,16 +138,21 @@ async def first_row(requester: Requester, column: Oid) -> tuple[bytes, Value] | 
 
     Raises NoAnswer, SecurityError, CorruptAnswer and TooMuch.
     """
+    return next(iter(await rows_after(requester, column, b"", 1)), None)
+
+
+async def rows_after(requester: Requester, column: Oid, index: bytes, rows: int) -> list[tuple[bytes, Value]]:
+    """Return the rows of a column that follow an index, by one request for so many. Raises as first_row()."""
     try:
-        answer = await requester.ask_next(column.content, 1, Load())
+        answer = await requester.ask_next(column.content + index, rows, Load())
         page = ColumnReader(column.content).read(answer.message.bindings)
     except Stopped as stopped:
         raise stopped.error from None
     except BerError as error:
         raise requester.corrupt(error) from error
-    if answer.message.error_status or not page.indexes:
-        return None
-    return page.indexes[0], page.values[0]
+    if answer.message.error_status:
+        return []
+    return list(zip(page.indexes, page.values, strict=True))
 
 
 async def _walk_between_clock_readings(

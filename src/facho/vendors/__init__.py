@@ -13,7 +13,7 @@ and values, `encode` is their inverse; `decode` does whole tables; `detect` find
 """
 
 from facho.vendors.decode import Decoded, Decoder, Facts, Problem, UnreadableRows
-from facho.vendors.detect import Detection, Identity, detect, probes
+from facho.vendors.detect import Detection, Identity, detect, find_interface, probes, searches
 from facho.vendors.errors import BadProfile
 from facho.vendors.facts import Entity
 from facho.vendors.index import Key
@@ -37,8 +37,10 @@ __all__ = [
     "UnreadableRows",
     "builtin",
     "detect",
+    "find_interface",
     "known_facts",
     "load",
     "probes",
+    "searches",
     "with_extra",
 ]

@@ -6,7 +6,6 @@ bad row makes its column be read row by row, where the bad row is reported and t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from typing import Final, cast
 from facho.vendors.errors import BadIndex, BadValue
 from facho.vendors.facts import Entity
 from facho.vendors.index import (
-    LONGEST_NAME,
     CompiledIndex,
     Key,
     NamedNumber,
@@ -267,18 +265,11 @@ def _read_one(read: Read, raw: object, where: tuple[Problems, str, str, bytes]) 
 
 def _passing(rows: Mapping[str, Rows], when: When) -> Callable[[bytes], bool]:
     """Return the condition as a function of the index of a row."""
-    deciding, fits = rows.get(when.oid, {}), when.fits
-    if fits is not None:
-        return {suffix for suffix, raw in deciding.items() if _fits(fits, raw)}.__contains__
-    wanted = {each.encode() if isinstance(each, str) else each for each in when.values}
-    having = {suffix for suffix, raw in deciding.items() if raw in wanted}
-    return (lambda suffix: suffix not in having) if when.unless else having.__contains__
-
-
-def _fits(pattern: re.Pattern[str], raw: object) -> bool:
-    if not isinstance(raw, bytes) or len(raw) > LONGEST_NAME:
-        return False
-    return bool(pattern.fullmatch(raw.decode("utf-8", "replace").strip("\0 ")))
+    deciding, holds = rows.get(when.oid, {}), when.holds
+    # Most rows have one of a few values.
+    known = {raw: holds(raw) for raw in set(deciding.values())}
+    otherwise = holds(None)
+    return lambda suffix: known[deciding[suffix]] if suffix in deciding else otherwise
 
 
 def _percentages(column: Rows, wholes: Rows) -> Rows:

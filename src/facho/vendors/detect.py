@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final
+from typing import Final, TypeVar
 
+from facho.core.oid_limits import LARGEST_ARC
 from facho.core.reasons import NO_REASON, Reason, several
+from facho.vendors.index import index_number
 from facho.vendors.library import GENERIC
-from facho.vendors.schema import DetectRule, Profile
+from facho.vendors.schema import DetectRule, InterfaceSearch, Profile
 
+_T = TypeVar("_T")
 # 1.3.6.1.4.1 and the number of a company.
 _COMPANY_NUMBERS: Final = 7
 _LONGEST_QUOTE: Final = 40
@@ -36,7 +39,8 @@ class Detection:
     why: Reason
 
 
-# The value of the first row under the OID of each probe; None or missing when there is none.
+# The value of the first row under the OID of each probe, and of the interface by the key of each search;
+# None or missing when there is none.
 Found = Mapping[str, str | None]
 
 
@@ -52,13 +56,35 @@ def probes(identity: Identity, profiles: Mapping[str, Profile]) -> tuple[str, ..
     return tuple(wanted)
 
 
+def searches(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> list[InterfaceSearch]:
+    """Return the interfaces to look for on a device that its names and the probes do not tell."""
+    return [
+        rule.interface
+        for profile in profiles.values()
+        if not _excluded(profile, identity)
+        for rule in profile.rules
+        if rule.interface and _matches_names(rule, identity) and _matches_probe(rule, found)
+    ]
+
+
+def find_interface(rows: Mapping[bytes, _T], search: InterfaceSearch) -> _T | None:
+    """Return the value of an interface that is wanted, from the rows of its column; None if there is none."""
+    ranges = search.within or ((0, LARGEST_ARC),)
+    there = (
+        value
+        for index, value in rows.items()
+        if search.when.holds(value) and any(low <= index_number(index) <= high for low, high in ranges)
+    )
+    return next(there, None)
+
+
 def detect(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> Detection:
     matches = [
         (_weight(rule), profile, rule)
         for profile in profiles.values()
         if not _excluded(profile, identity)
         for rule in profile.rules
-        if _matches_names(rule, identity) and _matches_probe(rule, found)
+        if _matches_names(rule, identity) and _matches_probe(rule, found) and _has_interface(rule, found)
     ]
     if not matches:
         return Detection(GENERIC, "", _why_not(identity, found, profiles))
@@ -92,9 +118,14 @@ def _matches_probe(rule: DetectRule, found: Found) -> bool:
     return row is not None and (rule.probe_text is None or bool(rule.probe_text.search(row)))
 
 
+def _has_interface(rule: DetectRule, found: Found) -> bool:
+    return rule.interface is None or found.get(rule.interface.key) is not None
+
+
 def _weight(rule: DetectRule) -> tuple[bool, int]:
     """Return how specific a rule is: a whole sysObjectID most, then the number of its conditions."""
-    conditions = (rule.object_id, rule.object_id_under, rule.object_id_pattern, rule.descr, rule.probe)
+    names = (rule.object_id, rule.object_id_under, rule.object_id_pattern, rule.descr)
+    conditions = (*names, rule.probe, rule.interface)
     return bool(rule.object_id), sum(map(bool, conditions))
 
 
@@ -113,6 +144,9 @@ def _why(profile: Profile, rule: DetectRule, identity: Identity, found: Found) -
         reasons.append(Reason.of("says", text=_quoted(found[rule.probe]), oid=rule.probe))
     elif rule.probe:
         reasons.append(Reason.of("has_rows", oid=rule.probe, what=profile.title))
+    if rule.interface:
+        text = _quoted(found[rule.interface.key])
+        reasons.append(Reason.of("has_interface", oid=rule.interface.when.oid, text=text, what=what))
     return reduce(_and, reasons) if reasons else NO_REASON
 
 
@@ -143,19 +177,30 @@ def _missing(identity: Identity, found: Found, profiles: Mapping[str, Profile]) 
     """Yield by profile what the device would need to have beside its names."""
     first = True
     for profile in profiles.values():
-        wanted = [rule for rule in profile.rules if rule.probe and _matches_names(rule, identity)]
+        wanted = [rule for rule in profile.rules if _places(rule) and _matches_names(rule, identity)]
         if not wanted or _excluded(profile, identity):
             continue
-        texts = {rule.probe: found[rule.probe] for rule in wanted if found.get(rule.probe) is not None}
+        texts = {
+            rule.probe: found[rule.probe]
+            for rule in wanted
+            if rule.probe_text and found.get(rule.probe) is not None
+        }
         if texts:
             answers = " and ".join(f"{_quoted(text)} in {probe}" for probe, text in texts.items())
             code = "could_be_but_says" if first else "or_could_be_but_says"
             yield Reason.of(code, what=profile.title, text=answers)
         else:
-            tables = " or ".join(dict.fromkeys(rule.probe for rule in wanted))
+            places = dict.fromkeys(place for rule in wanted for place in _places(rule))
+            tables = " or ".join(place for place in places if found.get(place) is None)
             code = "could_be_but_no_rows" if first else "or_could_be_but_no_rows"
             yield Reason.of(code, what=profile.title, oid=tables)
         first = False
+
+
+def _places(rule: DetectRule) -> list[str]:
+    """Return the columns in which a device of the family has something to show."""
+    interface = rule.interface.when.oid if rule.interface else ""
+    return [oid for oid in (rule.probe, interface) if oid]
 
 
 def _quoted(value: str | None) -> str:

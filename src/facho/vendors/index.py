@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from facho.core.oid_limits import LARGEST_ARC, MOST_ARCS
 from facho.vendors.errors import BadIndex
 from facho.vendors.schema import (
+    LONGEST_NAME,
     BitField,
     Bits,
     IndexLayout,
@@ -33,7 +34,6 @@ Arcs = tuple[int, ...]
 # The octets of a number but for the last one.
 _NOT_LAST: Final = bytes(range(0x80, 0x100))
 _CACHE_SIZE: Final = 1 << 16
-LONGEST_NAME: Final = 255
 
 
 class Key(NamedTuple):
@@ -252,7 +252,7 @@ def _port_packings(named: Named) -> list[tuple[Bits, Bits]]:
 
 
 def _named_number(named: Named, suffix: bytes, name: object) -> NamedNumber:
-    number, parts = _single(suffix), _parts_of(named, name)
+    number, parts = index_number(suffix), _parts_of(named, name)
     counted = _unpack([bits for bits in named.packings if not bits.apart], number)
     if parts is None or counted is None or _agree(parts, counted):
         return NamedNumber(number, parts)
@@ -264,7 +264,7 @@ def _agree(parts: Parts, counted: Parts) -> bool:
     return all(part is None or part == other for part, other in zip(parts, counted, strict=True))
 
 
-def _single(suffix: bytes) -> int:
+def index_number(suffix: bytes) -> int:
     """Return the number of an index of one number; -1 for others."""
     try:
         (arc,) = split_arcs(suffix)

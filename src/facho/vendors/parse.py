@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from facho.vendors.facts import FACTS, Confidence, Entity, Registry, join_facts, parse_facts
-from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, parse_rows, pop_origin
+from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, parse_interface, parse_rows, pop_origin
 from facho.vendors.parse_index import parse_layout
 from facho.vendors.profile_entries import Entry, Form, Mistakes, list_of, one_of, read_file, unread, whole
 from facho.vendors.schema import (
@@ -40,6 +40,7 @@ _DETECT_RULE: Final = Form(
         "descr": Entry.pattern,
         "probe": Entry.oid,
         "probe_text": Entry.pattern,
+        "interface": parse_interface,
         "model": Entry.text,
         **ORIGIN_KEYS,
     }
@@ -152,10 +153,13 @@ def _parse_detect_rule(entry: Entry, origin: Origin, *, exception: bool) -> Dete
     rule = DetectRule(pop_origin(fields, origin), **fields.values)
     exact = rule.object_id.count(".") + 1 > _OF_A_COMPANY
     has_object_id = rule.object_id or rule.object_id_under or rule.object_id_pattern
-    if not exact and not exception and not (rule.probe or (rule.descr and has_object_id)):
+    told_by_names = rule.descr and has_object_id
+    told_by_interface = rule.interface and has_object_id
+    if not exact and not exception and not (rule.probe or told_by_names or told_by_interface):
         entry.wrong(
             "says too little: a vendor's switches share its enterprise number and its words. Name a whole "
-            "object_id, or an object_id with a descr, or a probe of a table that only this family has"
+            "object_id, or an object_id with a descr or an interface, or a probe of a table that only this "
+            "family has"
         )
     if rule.probe_text and not rule.probe:
         entry.wrong("'probe_text' needs a 'probe'")

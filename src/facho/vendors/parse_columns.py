@@ -18,7 +18,7 @@ from facho.vendors.profile_entries import (
     unread,
     whole,
 )
-from facho.vendors.schema import Column, NumberInText, Origin, Rule, Source, When, Word
+from facho.vendors.schema import Column, InterfaceSearch, NumberInText, Origin, Rule, Source, When, Word
 
 ORIGIN_KEYS: Final = {"confidence": one_of(Confidence), "source": Entry.text}
 _NO_MEANING: Final = "none"
@@ -135,6 +135,17 @@ def _parse_source(fields: Fields, table_oid: str) -> Source | None:
     condition = parse_when(when, table_oid) if when else None
     percent_of = _pop_oid(whole, table_oid) if whole else None
     return None if oid is None else Source(oid, condition, percent_of=percent_of or "")
+
+
+_INTERFACE: Final = Form({**_WHEN.keys, "within": list_of(bounds(Entry.whole))})
+
+
+def parse_interface(entry: Entry) -> InterfaceSearch | None:
+    """Return an interface to look for, from a condition and the ranges in which it may be."""
+    fields = _INTERFACE.read(entry)
+    within = fields.values.pop("within", ())
+    when = parse_when(fields, "")
+    return None if when is None else InterfaceSearch(when, within)
 
 
 def parse_rows(entry: Entry, table_oid: str) -> tuple[When, ...]:

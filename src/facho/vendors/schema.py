@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from facho.vendors.facts import Confidence, Entity, Fact, Registry
 
+LONGEST_NAME = 255
 PARTS = ("frame", "slot", "port", "onu", "uni", "row", "name", "mac")
 
 
@@ -220,6 +221,19 @@ class When:
     fits: re.Pattern[str] | None = None
     unless: bool = False
 
+    def holds(self, raw: object) -> bool:
+        """Return whether the condition holds where that column has this raw value; None where it has none."""
+        if self.fits is not None:
+            return (
+                isinstance(raw, bytes) and len(raw) <= LONGEST_NAME and bool(self.fits.fullmatch(_text(raw)))
+            )
+        having = any(raw == (each.encode() if isinstance(each, str) else each) for each in self.values)
+        return having is not self.unless
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").strip("\0 ")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -307,6 +321,21 @@ class RequestRules:
 
 
 @dataclass(frozen=True, slots=True)
+class InterfaceSearch:
+    """An interface that the device must have: a row of IF-MIB for which a condition holds."""
+
+    when: When
+    # The first and last number of the interfaces to look at; all where there are none.
+    within: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Return the name under which it is told what was found."""
+        wanted = self.when.fits.pattern if self.when.fits else self.when.values
+        return f"{self.when.oid} {wanted} {self.within}"
+
+
+@dataclass(frozen=True, slots=True)
 class DetectRule:
     """Conditions that must all hold. A `probe` is an OID under which there must be a row."""
 
@@ -317,6 +346,7 @@ class DetectRule:
     descr: re.Pattern[str] | None = None
     probe: str = ""
     probe_text: re.Pattern[str] | None = None
+    interface: InterfaceSearch | None = None
     model: str = ""
 
 

@@ -130,3 +130,18 @@ def test_a_real_olt_has_64_onus_and_16_ports() -> None:
     assert len(found[Entity.FAN]) == 9
     assert {str(state) for state in found[Entity.FAN].columns["state"]} == {"ok"}
     assert found[Entity.OLT].columns["cpu_pct"] == [4.0]
+    uplinks = found[Entity.UPLINK]
+    assert [key.extra for key in uplinks.keys] == list(range(97, 109))
+    assert uplinks.row(0) == {
+        "name": "GigaEthernet0/1",
+        "description": "snr1/0/3",
+        "admin_state": State("enabled", "up"),
+        "state": State("up", "up"),
+        "speed_mbps": 1000,
+        "in_octets": 29481237537808,
+        "out_octets": 18794995591697,
+        "in_discards": 0,
+        "in_errors": 0,
+        "out_discards": 0,
+        "out_errors": 0,
+    }

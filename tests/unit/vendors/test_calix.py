@@ -51,5 +51,8 @@ def test_a_real_olt_has_206_onus_and_8_ports() -> None:
     assert [str(key) for key in ports.keys] == [f"1/1/{port}" for port in range(1, 9)]
     assert [str(state) for state in ports.columns["state"]] == ["up"] * 2 + ["down"] * 6
     assert ports.columns["tx_dbm"] == [3.61, 3.77, None, None, None, None, None, None]
+    assert ports.columns["in_octets"][:2] == [169557321240, 2895674310095]
+    names = {f"1/{card}/{kind}{port}" for card in (1, 2) for kind in "xq" for port in range(1, 5)}
+    assert set(found[Entity.UPLINK].columns["name"]) == names
     assert found[Entity.BOARD].columns["name"] == ["XG801", None]
     assert found[Entity.OLT].columns["serial"] == ["071710980000"]

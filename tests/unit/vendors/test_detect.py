@@ -4,17 +4,32 @@ To add a family: its OLTs with `is_a`, and with `is_no` the devices that come ne
 as the switches of its maker. A device that is no OLT that we know is generic, and says why.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from facho.core.reasons import Reason
 from facho.sim import snmprec
-from facho.vendors import GENERIC, Detection, Identity, builtin, detect, probes
+from facho.snmp.values import encode_arcs
+from facho.vendors import (
+    GENERIC,
+    Detection,
+    Identity,
+    builtin,
+    detect,
+    find_interface,
+    probes,
+    searches,
+)
 from facho.vendors.parse import parse_profile
+from facho.vendors.schema import InterfaceSearch
 from tests.unit.vendors.recordings import RECORDINGS
 
 P = "1.3.6.1.4.1"
+
+
+IF_TYPE, IF_NAME = "1.3.6.1.2.1.2.2.1.3", "1.3.6.1.2.1.31.1.1.1.1"
+Interfaces = dict[int, tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
@@ -31,14 +46,40 @@ class Case:
     rows: dict[str, str] = field(default_factory=dict)
     # Something that the reason must say.
     why: str = ""
+    # Its interfaces: ifIndex -> ifType and ifName.
+    interfaces: Interfaces = field(default_factory=dict)
+
+    def find(self, search: InterfaceSearch) -> str | None:
+        column = {IF_TYPE: 0, IF_NAME: 1}[search.when.oid]
+        rows = {encode_arcs((number,)): each[column] for number, each in self.interfaces.items()}
+        value = find_interface(rows, search)
+        return value.decode() if isinstance(value, bytes) else None if value is None else str(value)
 
 
-def is_a(about: str, object_id: str, descr: str, model: str = "", *, why: str = "", **rows: str) -> Case:
-    return Case(about, object_id, descr, about, model, _probed(rows), why)
+def is_a(
+    about: str,
+    object_id: str,
+    descr: str,
+    model: str = "",
+    *,
+    why: str = "",
+    interfaces: Interfaces | None = None,
+    **rows: str,
+) -> Case:
+    return Case(about, object_id, descr, about, model, _probed(rows), why, interfaces or {})
 
 
-def is_no(about: str, object_id: str, descr: str, *, why: str, instead: str = GENERIC, **rows: str) -> Case:
-    return Case(about, object_id, descr, instead, "", _probed(rows), why)
+def is_no(
+    about: str,
+    object_id: str,
+    descr: str,
+    *,
+    why: str,
+    instead: str = GENERIC,
+    interfaces: Interfaces | None = None,
+    **rows: str,
+) -> Case:
+    return Case(about, object_id, descr, instead, "", _probed(rows), why, interfaces or {})
 
 
 def _probed(rows: dict[str, str]) -> dict[str, str]:
@@ -53,6 +94,7 @@ PROBES = {
     "cdata_gpon": f"{P}.17409.2.8.4.1.1.7",
     "cdata_epon": f"{P}.17409.2.3.4.1.1.8",
     "cdata_fd11": f"{P}.34592.1.3.4.1.1.11",
+    "cdata_board": f"{P}.34592.1.3.1.5.2.1.1.7",
     "cdata_model": f"{P}.17409.2.3.1.2.1.1.3",
     "huawei_ports": f"{P}.2011.6.128.1.1.2.21.1.16",
     "ubiquiti_model": f"{P}.41112.1.5.1.1",
@@ -76,6 +118,27 @@ ZTE = "C320 Version V2.1.0 Software, Copyright (c) by ZTE Corporation Compiled"
 C600 = "ZXA10 C600, ZTE ZXA10 Software Version: V1.2.2"
 NOKIA = "R5.7.02a NFXS-E FANT-F NOKIA ISAM Copyright (c) 2016 Nokia. All rights reserved."
 DATACOM = "DM4610 - 8xGPON + 4xGX + 2xXS, DmOS 5.8.0"
+DM4616 = "DM4616 4XGS-PON+4XS (DmOS version 9.0.0-345-1-g479ba56c8a)"
+DM4770 = "DM4770 32CX (DmOS version 9.2.0-217-1-g11a5773edd)"
+ETHERNET, VLAN, PON, LAG = 6, 136, 250, 161
+# Interfaces as recordings of these devices have them.
+SWITCH: Interfaces = {0x04108001: (ETHERNET, b"ten-gigabit-ethernet-1/1/1"), 0x05000001: (LAG, b"lag-1"),
+                      0x17108001: (ETHERNET, b"hundred-gigabit-ethernet-1/1/1")}  # fmt: skip
+XGS_PON: Interfaces = {
+    0x04108001: (ETHERNET, b"ten-gigabit-ethernet-1/1/1"),
+    0x1A108001: (PON, b"xgspon-1/1/1"),
+}
+ISAM: Interfaces = {
+    20972544: (ETHERNET, b"OAM"),
+    0x040001C0: (271, b" PHYSICALUNI"),
+    0x05A02000: (PON, b" X-PON"),
+    0x05C00000: (270, b" ONT"),
+}
+DSLAM: Interfaces = {20972544: (ETHERNET, b"OAM"), 0x04000000: (94, b"ADSL"), 0x40560000: (ETHERNET, b"Link")}
+# A unit in a building, whose uplink is a PON: it is no port of an LT.
+FED_BY_PON: Interfaces = {0x04000000: (97, b"VDSL"), 0x40560000: (PON, b"PON uplink")}
+EPON: Interfaces = {0x01000100: (117, b"ge0/0/1"), 0x01000D00: (117, b"pon0/0/1")}
+CDATA_SWITCH: Interfaces = {0x01000100: (117, b"ge0/0/1"), 0x01000900: (117, b"xge0/0/1")}
 
 CASES = [
     is_a("bdcom", f"{P}.3320.1.390.0", BDCOM, "GP3600-16B", why="is that of GP3600-16B"),
@@ -117,6 +180,14 @@ CASES = [
     is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_epon="1", cdata_model="FD1704SN"),
     is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_model="FD1208S-B2"),
     is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_epon="1", cdata_model="FD1208S-B2"),
+    # One that says neither has PON ports and the board behind them.
+    is_a("cdata_epon", f".{P}.17409", "zaporojskoe-olt", cdata_board="4", interfaces=EPON,
+         why=f"and it has an interface with 'pon0/0/1' in {IF_NAME}, as C-Data FD12xx EPON has"),
+    is_a("cdata_gpon", f"{P}.17409", "zona-sur", interfaces={0x140001: (PON, b"gpon 0/0/1")}),
+    is_no("cdata_epon", f"{P}.17409", "zona-sur", interfaces=EPON, why="but it lacks the rows in"),
+    is_no("cdata_epon", f"{P}.17409", "zona-sur", cdata_board="4", interfaces=CDATA_SWITCH,
+          why="but it lacks the rows in"),
+    is_no("cdata_epon", f"{P}.17409", "zona-sur", interfaces=CDATA_SWITCH, why="but it lacks the rows in"),
     is_no("cdata_gpon", f"{P}.17409", "zona-sur", cdata_model="FD2000", why="it says 'FD2000' in"),
     is_no("cdata_gpon", f"{P}.17409", "FD1608S", why="C-Data FD12xx EPON, but it lacks the rows"),
     is_no("cdata_gpon", f"{P}.17409.1.11", "", cdata_gpon="1", why="that of equipment of cable television"),
@@ -238,6 +309,13 @@ CASES = [
 
     is_a("nokia", f"{P}.637.61.1", NOKIA, nokia_onts="ALCL", why=f"it has rows in {P}.637.61.1.35.10.1.1.5"),
     is_a("nokia", f"{P}.637.61.1", NOKIA, nokia_ports="49", why="a table of Nokia ISAM 7360 FX"),
+    # Its own tables may not be permitted.
+    is_a("nokia", f"{P}.637.61.1", NOKIA, interfaces=ISAM,
+         why=f"it has an interface with '250' in {IF_TYPE}, as Nokia ISAM 7360 FX has"),
+    is_a("nokia", f"{P}.637.61.1", NOKIA, interfaces={0x23A10000: (PON, b"PON of LT 16")}),
+    is_no("nokia", f"{P}.637.61.1", NOKIA, interfaces=DSLAM, why="but it lacks the rows in"),
+    is_no("nokia", f"{P}.637.61.1", NOKIA, interfaces=FED_BY_PON, why="but it lacks the rows in"),
+    is_no("nokia", f"{P}.637.70.1", "OmniSwitch", interfaces=ISAM, why="and so do switches and routers"),
     # The same words from an ISAM with DSL or Ethernet boards.
     is_no("nokia", f"{P}.637.61.1", NOKIA, why="it could be Nokia ISAM 7360 FX, but it lacks the rows in"),
     is_no("nokia", f"{P}.6527.1.3.17", "TiMOS-C-16.0.R4 cpm/hops64 Nokia 7750 SR", nokia_onts="ALCL",
@@ -245,8 +323,17 @@ CASES = [
     is_no("nokia", f"{P}.637.70.1", "OmniSwitch", nokia_onts="ALCL", why="and so do switches and routers"),
 
     is_a("datacom", f"{P}.3709.1.2.137", DATACOM, "DM4610", why="and its sysDescr are those of DM4610"),
-    is_a("datacom", f"{P}.3709.1.2.137", DATACOM.replace("DM4610", "DM4611"),
+    is_a("datacom", f"{P}.3709.1.2.137", "DM4611 4GPON+2GT+2XS (DmOS version 9.0.0)", "DM4611"),
+    is_a("datacom", f"{P}.3709.1.2.137", "DM4618 32GPON (DmOS version 9.0.0)", "DM4618"),
+    is_a("datacom", f"{P}.3709.1.2.137", DM4616, "DM4616"),
+    is_a("datacom", f"{P}.3709.1.2.137", DATACOM.replace("DM4610", "DM4612"),
          why="are those of Datacom DM4610/DM4615/DM4618"),
+    # Other words, and PON ports.
+    is_a("datacom", f"{P}.3709.1.2.137", "olt-norte", interfaces=XGS_PON, why=f"'250' in {IF_TYPE}"),
+    is_a("datacom", f"{P}.3709.1.2.137", "", interfaces={0x06108001: (PON, b"gpon-1/1/1")}),
+    # A switch has the same object id.
+    is_no("datacom", f"{P}.3709.1.2.137", DM4770, interfaces=SWITCH, why="but it lacks the rows in"),
+    is_no("datacom", f"{P}.3709.1.2.137", DM4770.replace("4770", "4616"), interfaces=SWITCH, why="it lacks"),
     is_a("datacom", f"{P}.3709.1.2.139", DATACOM.replace("DM4610", "DM4615"), "DM4615",
          datacom_onus="gpon-1/1/1-onu-0", why=f"it has rows in {P}.3709.3.6.2.1.1.3"),
     is_a("datacom", f"{P}.3709.1.2.141", DATACOM.replace("DM4610", "DM4618"), "DM4618",
@@ -275,12 +362,25 @@ def test_a_device_gets_its_profile_and_the_reason_is_told(case: Case) -> None:
     identity = Identity(case.object_id, case.descr)
     # Only what is asked for can be found.
     asked = {oid: case.rows.get(oid) for oid in probes(identity, builtin())}
+    if detect(identity, asked, builtin()).profile == GENERIC:
+        asked |= {search.key: case.find(search) for search in searches(identity, asked, builtin())}
     detection = detect(identity, asked, builtin())
     assert (detection.profile, detection.model) == (case.profile, case.model)
     assert str(case.why) in str(detection.why)
     # It goes into a sentence of the one who shows it.
     assert str(detection.why)[0].islower()
     assert not str(detection.why).endswith(".")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES + OTHERS if case.profile == GENERIC], ids=_id)
+def test_no_switch_and_no_unit_in_a_building_becomes_an_olt_by_its_interfaces(case: Case) -> None:
+    device = replace(
+        case, interfaces={1: (ETHERNET, b"ge0/0/1"), 2: (VLAN, b"vlan1"), **SWITCH, **FED_BY_PON}
+    )
+    identity = Identity(device.object_id, device.descr)
+    asked = {oid: device.rows.get(oid) for oid in probes(identity, builtin())}
+    asked |= {search.key: device.find(search) for search in searches(identity, asked, builtin())}
+    assert detect(identity, asked, builtin()).profile == GENERIC
 
 
 @pytest.mark.parametrize("name", sorted(set(builtin()) - {GENERIC}))

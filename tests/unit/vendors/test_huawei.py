@@ -62,4 +62,10 @@ def test_a_real_olt_has_32_ports_with_optics_and_4_boards() -> None:
     assert boards.columns["cpu_pct"] == [11.0, 12.0, 17.0, None]
     assert [str(state) for state in boards.columns["state"]] == ["ok"] * 4
     assert found[Entity.OLT].columns["version"] == ["MA5603V800R018C10B085"]
+    uplinks = by_key(found[Entity.UPLINK])
+    assert [row["name"] for row in uplinks.values()] == [
+        *(f"ethernet0/7/{port}" for port in range(4)), "ethernet0/8/0", "ethernet0/8/1"
+    ]  # fmt: skip
+    up = uplinks[Key(extra=234946560)]
+    assert (up["speed_mbps"], up["in_octets"], up["in_discards"]) == (10000, 538440087903, 10676400)
     assert len(found.onus) == 0

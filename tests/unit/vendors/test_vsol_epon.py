@@ -82,6 +82,8 @@ def test_a_real_olt_has_16_onus_whose_state_the_interfaces_tell() -> None:
         "0/1": ("EPON0/1", "up", 6.56),
         "0/2": ("EPON0/2", "down", 6.66),
     }
+    assert found[Entity.UPLINK].columns["name"] == ["GE0/1", "GE0/2", "GE0/3", "GE0/4"]
+    assert [str(state) for state in found[Entity.UPLINK].columns["state"]] == ["down", "down", "up", "down"]
     olt = found[Entity.OLT].row(0)
     assert (olt["model"], olt["version"], olt["cpu_pct"], olt["memory_pct"], olt["temperature_c"]) == (
         "V1600D2", "V2.03.74R", 26.0, 18.0, 40.0

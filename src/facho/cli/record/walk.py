@@ -102,7 +102,9 @@ def _interface_steps(profile: Profile) -> Iterator[WalkStep]:
 
 def _detection_step(profile: Profile) -> WalkStep:
     """Return the OIDs of detection, or a recording would be detected as another family."""
-    return WalkStep("detection", tuple(rule.probe for rule in profile.rules if rule.probe))
+    probes = (rule.probe for rule in profile.rules if rule.probe)
+    interfaces = (rule.interface.when.oid for rule in profile.rules if rule.interface)
+    return WalkStep("detection", (*probes, *interfaces))
 
 
 def never_read(profiles: Iterable[Profile]) -> list[NeverRead]:

@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from facho.core.oid_limits import LARGEST_ARC
 from facho.core.reasons import Reason
 from facho.engine.collect.column_reader import uptime_seconds
-from facho.snmp import Client, Oid, SnmpError, Target, Value, Version
+from facho.snmp import Agent, Client, Oid, SnmpError, Target, Value, Version
 from facho.snmp.closed_port import port_is_closed
 from facho.snmp.errors import DeadlineExceeded, NoAnswer
 from facho.snmp.requester import SYS_UP_TIME
-from facho.vendors import Detection, Identity, Profile, detect, probes
+from facho.vendors import GENERIC, Detection, Identity, Profile, detect, find_interface, probes, searches
+from facho.vendors.index import index_number, join_arcs
+from facho.vendors.schema import InterfaceSearch
 
 _DESCR: Final = Oid.parse("1.3.6.1.2.1.1.1.0")
 _OBJECT_ID: Final = Oid.parse("1.3.6.1.2.1.1.2.0")
 # sysDescr has at most 255 octets; patterns of profiles are compared with it.
 _LONGEST_TEXT: Final = 1024
+_MOST_INTERFACES: Final = 100
+_ROWS_AT_ONCE: Final = 20
 _OTHER: Final = {Version.V1: Version.V2C, Version.V2C: Version.V1}
 _NAMES: Final = {Version.V1: "1", Version.V2C: "2c"}
 
@@ -49,9 +54,27 @@ async def identify(client: Client, target: Target, profiles: Mapping[str, Profil
         row = await agent.first_row(Oid.parse(oid))
         found[oid] = None if row is None else text_of(row[1])
     detection = detect(identity, found, profiles)
+    if detection.profile == GENERIC and (wanted := searches(identity, found, profiles)):
+        found |= {search.key: await _search_interface(agent, search) for search in wanted}
+        detection = detect(identity, found, profiles)
     return Identified(
         identity.descr, identity.object_id, uptime_seconds(result.values.get(SYS_UP_TIME)), detection
     )
+
+
+async def _search_interface(agent: Agent, search: InterfaceSearch) -> str | None:
+    """Return the value of the first interface that is wanted. So many rows are looked at in each range."""
+    column = Oid.parse(search.when.oid)
+    for first, last in search.within or ((0, LARGEST_ARC),):
+        index, left = join_arcs((first - 1,)) if first else b"", _MOST_INTERFACES
+        while left > 0 and (rows := await agent.rows_after(column, index, _ROWS_AT_ONCE)):
+            value = find_interface(dict(rows), search)
+            if value is not None:
+                return text_of(value)
+            index, left = rows[-1][0], left - len(rows)
+            if index_number(index) > last:
+                break
+    return None
 
 
 async def probe(client: Client, target: Target) -> float | None:

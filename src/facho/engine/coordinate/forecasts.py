@@ -15,9 +15,6 @@ from facho.apps.hosts.selectors import DISCOVERY_FACTS, spelled_out
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost, SnmpJobOid
 from facho.config import Config
 from facho.core.duration_guess import (
-    FROM_ONU_S,
-    LATENCY_S,
-    ROWS_OF_CHASSIS,
     Pace,
     Table,
     guess_from_others,
@@ -26,6 +23,7 @@ from facho.core.duration_guess import (
 from facho.core.forecast import SURE_AFTER, Learned, Predicted, predict
 from facho.vendors import GENERIC, Entity, Profile, builtin
 from facho.vendors import schema as profiles
+from facho.vendors.costs import rows_per_walk, table_to_get, table_to_walk
 
 Key = tuple[int, str]
 # Forecasts of other OLTs that a guess uses, the most recent ones.
@@ -171,19 +169,16 @@ def _tables(task: TaskToPredict, onus: int, named_columns: int, config: Config) 
     if named_columns:
         yield Table(named_columns, 1 if task.kind == JobKind.GET else onus, walked)
     for table, columns in _columns(task):
-        rows = onus if table.entity is Entity.ONU else ROWS_OF_CHASSIS
         if task.kind == JobKind.GET and table.entity is Entity.ONU:
-            values = min(task.max_varbinds or config.varbinds, config.varbinds, table.batch or 99)
-            slow = table.read_method is profiles.ReadMethod.GET_ONLINE
-            yield Table(columns, rows, values, FROM_ONU_S if slow else LATENCY_S)
+            yield table_to_get(
+                table, columns, onus, min(task.max_varbinds or config.varbinds, config.varbinds)
+            )
         else:
-            yield Table(columns, rows, walked)
+            yield table_to_walk(task.profile, table, columns, onus, walked)
 
 
 def _rows_per_walk(task: TaskToPredict, config: Config) -> int:
-    rules = task.profile.request_rules
-    most = task.max_varbinds or config.walk_repetitions
-    return min(most, rules.repetitions or most) if rules.bulk else 1
+    return rows_per_walk(task.profile, task.max_varbinds or config.walk_repetitions)
 
 
 def _columns(task: TaskToPredict) -> Iterator[tuple[profiles.Table, int]]:

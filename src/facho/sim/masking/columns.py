@@ -78,8 +78,9 @@ _BY_KIND: Final = {
 _PUBLIC_TEXTS: Final = frozenset(
     {"type", "model", "vendor_id", "hw_version", "sw_version", "sw_version_standby", "version", "speed"}
 )
-# The name of a board is its kind, and the description of an OLT is what it says that it is.
-_PUBLIC_NAMES: Final = frozenset({(Entity.BOARD, "name"), (Entity.OLT, "description")})
+# The name of a board or a power supply is its kind, and the description of an OLT is what it says that it is.
+_PUBLIC_NAMES: Final = frozenset({(Entity.BOARD, "name"), (Entity.PSU, "name"), (Entity.OLT, "description")})
+_INTERFACE_NAMES: Final = frozenset({(Entity.PORT, "name"), (Entity.UPLINK, "name")})
 
 
 class ColumnContents:
@@ -129,6 +130,9 @@ def _contents_of(table: Table) -> Iterator[tuple[str, ColumnContent]]:
     for _, source in sources:
         if source.when is not None:
             yield source.when.oid, ColumnContent(Content.FIXED, layout=table.index)
+    for when in table.rows:
+        # A name that decides must still decide: it is masked as names of interfaces are.
+        yield when.oid, ColumnContent(Content.NAMES if when.fits else Content.FIXED, layout=table.index)
 
 
 def _interface_words(table: Table) -> frozenset[str]:
@@ -149,4 +153,4 @@ def _content_of(table: Table, column: Column) -> Content:
         return known
     if column.fact in _PUBLIC_TEXTS or (table.entity, column.fact) in _PUBLIC_NAMES:
         return Content.PUBLIC
-    return Content.NAMES if (table.entity, column.fact) == (Entity.PORT, "name") else Content.TEXT
+    return Content.NAMES if (table.entity, column.fact) in _INTERFACE_NAMES else Content.TEXT

@@ -18,6 +18,7 @@ _HARMLESS: Final = frozenset({
     "ethernet", "ge", "xge", "fe", "te", "gi", "gigaethernet", "gigabitethernet", "tgigaethernet",
     "tengigabitethernet", "fastethernet", "vlan", "vlanif", "vlaninterface", "loopback", "lo", "null", "mgmt",
     "meth", "aux", "console", "uplink", "port", "slot", "frame", "shelf", "rack", "card", "board", "trunk",
+    "sfp", "gei", "xgei", "gigabit", "ten", "twenty", "five", "hundred",
     "lag", "smartgroup", "eponport", "gponport", "up", "down", "on", "off", "online", "offline", "enable",
     "enabled", "disable", "disabled", "active", "inactive", "activated", "deactivated", "true", "false",
     "yes", "no", "none", "na", "n", "a", "unknown", "normal", "abnormal", "ok", "fail", "failed", "fault",
