@@ -11,6 +11,7 @@ import logging
 import statistics
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -52,6 +53,11 @@ JOBS: Final = (
     ("discovery", "discovery", _INTERVAL, ["serial", "description"]),
     ("states", "table", _INTERVAL, ["state", "down_cause", "distance_m"]),
 )
+# The octet counters of all ONUs, in rounds of their own.
+TRAFFIC_JOBS: Final = (("traffic", "table", _INTERVAL, ["up_octets", "down_octets"]),)
+TRAFFIC_COLUMNS: Final = tuple(f"1.3.6.1.4.1.2011.6.128.1.1.4.23.1.{column}" for column in (3, 4))
+# Counters are updated every five seconds; sooner there is no rate.
+_BETWEEN_COUNTERS_S: Final = 6.0
 _PATIENCE_S: Final = 600.0
 
 
@@ -77,6 +83,7 @@ class Work:
     pollers: int = 10
     # Rows of a request, of facho and of the peer.
     repetitions: int = DEFAULT_REPETITIONS
+    traffic: bool = True
 
     @property
     def columns(self) -> int:
@@ -85,6 +92,10 @@ class Work:
     @property
     def values(self) -> int:
         return self.olts * self.onus * self.columns
+
+    @property
+    def counters(self) -> int:
+        return self.olts * self.onus * len(TRAFFIC_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +116,9 @@ class Result:
     repeated: tuple[Round, ...]
     # None where there is no snmpbulkwalk.
     peer_cpu_s: tuple[float, ...] | None
+    # Rounds of counters, with their rates, and of the peer; none without traffic.
+    traffic: tuple[Round, ...] = ()
+    traffic_peer_cpu_s: tuple[float, ...] | None = None
 
     @property
     def values_per_cpu_second(self) -> float:
@@ -117,6 +131,17 @@ class Result:
     @property
     def peer_values_per_cpu_second(self) -> float | None:
         return None if self.peer_cpu_s is None else self.work.values / statistics.median(self.peer_cpu_s)
+
+    @property
+    def counters_per_cpu_second(self) -> float | None:
+        if not self.traffic:
+            return None
+        return self.work.counters / statistics.median(each.cpu_s for each in self.traffic)
+
+    @property
+    def traffic_ratio(self) -> float | None:
+        ours, peer = self.counters_per_cpu_second, self.traffic_peer_cpu_s
+        return None if ours is None or not peer else ours * statistics.median(peer) / self.work.counters
 
     def ratio(self, ours: float) -> float | None:
         peer = self.peer_values_per_cpu_second
@@ -139,6 +164,9 @@ class Result:
             "cpu_s": [round(each.cpu_s, 3) for each in (self.first, *self.repeated)],
             "wall_s": [round(each.wall_s, 3) for each in (self.first, *self.repeated)],
             "database_cpu_s": [round_or_none(each.server_cpu_s, 3) for each in (self.first, *self.repeated)],
+            "counters_per_cpu_second": round_or_none(self.counters_per_cpu_second, 0),
+            "counters_ratio_to_snmpbulkwalk": round_or_none(self.traffic_ratio, 2),
+            "counters_cpu_s": [round(each.cpu_s, 3) for each in self.traffic],
             "snmpbulkwalk_cpu_s": self.peer_cpu_s and [round(each, 3) for each in self.peer_cpu_s],
         }
 
@@ -154,13 +182,18 @@ class Result:
             "seconds",
             "to snmpbulkwalk",
         )
-        for what, rounds in (("first collection", (self.first,)), ("further collections", self.repeated)):
+        kinds = [
+            ("first collection", (self.first,), work.values, self.ratio(self.first_values_per_cpu_second)),
+            ("further collections", self.repeated, work.values, self.ratio(self.values_per_cpu_second)),
+        ]
+        if self.traffic:
+            kinds.append(("counters and their rates", self.traffic, work.counters, self.traffic_ratio))
+        for what, rounds, values, ratio in kinds:
             cpu_s = statistics.median(each.cpu_s for each in rounds)
             server = [each.server_cpu_s for each in rounds if each.server_cpu_s is not None]
-            ratio = self.ratio(work.values / cpu_s)
             table.add_row(
                 what,
-                f"{work.values / cpu_s:,.0f}",
+                f"{values / cpu_s:,.0f}",
                 f"{cpu_s:.2f}",
                 f"{statistics.median(server):.2f}" if server else "",
                 f"{statistics.median(each.wall_s for each in rounds):.2f}",
@@ -183,11 +216,14 @@ def collect(
         int, typer.Option(min=1, help="Rows of a request, of facho and of snmpbulkwalk.")
     ] = DEFAULT_REPETITIONS,
     pollers: Pollers = 10,
+    traffic: Annotated[
+        bool, typer.Option(help="Measure the counters of traffic too, in rounds of their own.")
+    ] = True,
     database_url: DatabaseUrl = "",
     as_json: AsJson = False,
 ) -> None:
     """Collect with the whole engine, from the request to the committed row, beside snmpbulkwalk."""
-    work = Work(olts, onus, rounds, pollers, repetitions)
+    work = Work(olts, onus, rounds, pollers, repetitions, traffic)
     run_benchmark(lambda note: measure(work, database_url, note), as_json=as_json)
 
 
@@ -198,7 +234,7 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
     with private_system(database_url, **settings) as config:
         note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:
-            create_olts_and_jobs(fleet.addresses, JOBS)
+            create_olts_and_jobs(fleet.addresses, (*JOBS, *(TRAFFIC_JOBS if work.traffic else ())))
             delete_first_runs()
             return _measure(work, config, fleet, note)
 
@@ -209,7 +245,7 @@ def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Res
     peers: list[float] | None = [] if has_program(PEER) else None
     repeated = []
     with running_engine(config):
-        collector = _Collector(work)
+        collector = _Collector(work, JOBS)
         note("the first collection")
         first = collector.collect_all()
         for number in range(work.rounds):
@@ -221,7 +257,30 @@ def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Res
             note(f"round {number + 1} of {work.rounds}: facho")
             repeated.append(collector.collect_all())
         _check_stored(work)
-    return Result(work, connection.vendor, first, tuple(repeated), None if peers is None else tuple(peers))
+        traffic, traffic_peers = _measure_traffic(work, fleet, note) if work.traffic else ((), None)
+    usual_peers = None if peers is None else tuple(peers)
+    return Result(work, connection.vendor, first, tuple(repeated), usual_peers, traffic, traffic_peers)
+
+
+def _measure_traffic(
+    work: Work, fleet: FleetProcess, note: Note
+) -> tuple[tuple[Round, ...], tuple[float, ...] | None]:
+    """Collect the counters of all ONUs again and again; the first time has no rates, and is not counted."""
+    from facho.apps.traffic.models import OltTraffic
+
+    collector = _Collector(work, TRAFFIC_JOBS)
+    rounds, peers = [], []
+    for number in range(work.rounds + 1):
+        note(f"traffic, round {number} of {work.rounds}")
+        rounds.append(collector.collect_all())
+        if number < work.rounds:
+            time.sleep(_BETWEEN_COUNTERS_S)
+        if number and has_program(PEER):
+            command = (*PEER_COMMAND, f"-Cr{work.repetitions}")
+            peers.append(bulkwalk_cpu_s(command, fleet.addresses, TRAFFIC_COLUMNS))
+    if OltTraffic.objects.filter(subject="onu", out_bps__gt=0).count() != work.olts:
+        raise MeasurementFailed("not all OLTs have traffic")
+    return tuple(rounds[1:]), tuple(peers) or None
 
 
 def _change_a_port(fleet: FleetProcess, number: int) -> None:
@@ -234,8 +293,9 @@ def _change_a_port(fleet: FleetProcess, number: int) -> None:
 class _Collector:
     """Makes all nodes due, and waits until they have run."""
 
-    def __init__(self, work: Work) -> None:
-        self._nodes = work.olts * len(JOBS)
+    def __init__(self, work: Work, jobs: Sequence[tuple[str, str, str, list[str]]]) -> None:
+        self._jobs = [name for name, *_ in jobs]
+        self._nodes = work.olts * len(jobs)
         self._ended = _EndedExecutions()
 
     def collect_all(self) -> Round:
@@ -246,7 +306,7 @@ class _Collector:
         last = Execution.objects.order_by("-id").values_list("id", flat=True).first() or 0
         server, started, cpu = server_cpu_s(), time.monotonic(), time.process_time()
         self._ended.count = 0
-        SnmpJobHost.objects.update(next_run_at=database_now())
+        SnmpJobHost.objects.filter(job__name__in=self._jobs).update(next_run_at=database_now())
         self._ended.wait(self._nodes)
         spent = Round(time.process_time() - cpu, time.monotonic() - started, _since(server, server_cpu_s()))
         _check_succeeded(last, self._nodes)

@@ -21,6 +21,7 @@ from rich.console import Console
 from bench.harness import AsJson, DatabaseUrl, Note, Spread, run_benchmark, table_of_numbers
 from bench.optics import EVERY, HOUR, PER_PORT, Columns, Optics, encode_hour, place_of
 from bench.private_system import private_system
+from bench.rates import Rates
 
 if TYPE_CHECKING:
     from facho.apps.discovery.models import Onu
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _PER_SLOT: Final = 16
 # The last ones go the whole way: each collection is appended, each hour closed. One more stays open.
 _REAL_HOURS: Final = 5
+# Of traffic.
+_RATE_HOURS: Final = 24
 _SEED: Final = 1
 
 app = typer.Typer(add_completion=False)
@@ -73,6 +76,19 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class RateCost:
+    """A day of the rates of all ONUs, both ways: the size of closed hours, and the work of a collection."""
+
+    samples: int
+    database_bytes: int
+    append: Cost
+
+    @property
+    def bytes_per_sample(self) -> float:
+        return self.database_bytes / self.samples
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     work: Work
     database: str
@@ -84,6 +100,8 @@ class Result:
     month: Cost
     both_powers: Cost
     port_day: Cost
+    # Of the rates of ONUs.
+    rates: RateCost
 
     @property
     def bytes_per_sample(self) -> float:
@@ -103,6 +121,8 @@ class Result:
             **self.month.as_json("onu_month"),
             **self.both_powers.as_json("onu_month_both_powers"),
             **self.port_day.as_json("port_day"),
+            "bytes_per_rate_sample": round(self.rates.bytes_per_sample, 3),
+            **self.rates.append.as_json("append_rates"),
         }
 
     def print(self) -> None:
@@ -114,6 +134,7 @@ class Result:
             ("read both its powers", self.both_powers),
             ("read a port's last day", self.port_day),
             ("append a collection", self.append),
+            ("append the rates of a collection", self.rates.append),
             ("close an hour", self.close),
         ):
             numbers = (cost.ms.p50, cost.ms.p95, cost.ms.largest, cost.cpu_ms.p50)
@@ -124,6 +145,10 @@ class Result:
             f"{self.bytes_per_sample:.2f} bytes a sample in the database, with its indexes: {self.samples:,} "
             f"samples in {self.rows:,} rows. {work.ports} ports were made sample by sample, and read from; "
             f"the others have copies of their hours."
+        )
+        console.print(
+            f"{self.rates.bytes_per_sample:.2f} bytes a sample of the traffic of ONUs: "
+            f"{self.rates.samples:,} samples."
         )
 
 
@@ -183,6 +208,7 @@ class _Month:
             self._read_months(["onu_rx_dbm"]),
             self._read_months(["onu_rx_dbm", "olt_rx_dbm"]),
             self._read_port_days(),
+            self._measure_rates(),
         )
 
     @property
@@ -234,6 +260,21 @@ class _Month:
         from facho.apps.history.store import close_hours
 
         assert close_hours(hour + HOUR, grace=timedelta(), most=1) == 1
+
+    def _measure_rates(self) -> RateCost:
+        """Store a day of rates in closed hours, and some collections of it."""
+        self._note("filling a day of traffic")
+        before, samples = _database_bytes(), 0
+        traffic = Rates(len(self._made))
+        first = self._end + timedelta(days=1)
+        for number in range(_RATE_HOURS):
+            hour = first + number * HOUR
+            samples += self._fill_hour(hour, traffic.collections(hour))
+        size = _database_bytes() - before
+        hour = first + _RATE_HOURS * HOUR
+        collections = enumerate(Rates(len(self._onus)).collections(hour))
+        append = Cost.of(partial(self._append, hour + turn * EVERY, each) for turn, each in collections)
+        return RateCost(samples, size, append)
 
     def _read_months(self, facts: Sequence[str]) -> Cost:
         self._note(f"reading {' and '.join(facts)}")

@@ -1,9 +1,10 @@
-"""Measure a whole system under the load of very many ONUs, each with eight values in every interval.
+"""Measure a whole system under the load of very many ONUs, each with eight values in every interval, or ten.
 
 Everything that an operator has is running, in processes of its own: the simulated OLTs, the scheduler, the
 workers, the database, the broker, and the web, whose dashboard a person watches. One job walks state, cause
-and distance; another reads five optical values by GET. Values change from one interval to the next as they
-do in a network: the optics of many ONUs by a few hundredths of a dB, the state of a few.
+and distance; another reads five optical values by GET; and a third, if wanted, walks two counters. Values
+change from one interval to the next as they do in a network: the optics of many ONUs by a few hundredths of
+a dB, the state of a few.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ _EXAMPLES: Final = """
 
 `facho bench million --onus 640000 --olts 10000 --get-interval 300 ...`  many small OLTs
 
+`facho bench million --traffic ...`  with the counters of all ONUs in each interval, to compare
+
 `facho bench million ... --json`  `values_per_second`, `cores`, `stored_equals_served` and others
 """
 
@@ -88,6 +91,10 @@ def million(
     ] = 0.3,
     flapping: Annotated[float, typer.Option(min=0, max=1, help="Fraction of ONUs that come and go.")] = 0.005,
     sample: Annotated[int, typer.Option(min=1, help="ONUs that are compared with what was served.")] = 400,
+    traffic: Annotated[
+        bool,
+        typer.Option("--traffic", help="Read the octet counters of all ONUs too, and store their rates."),
+    ] = False,
     database_url: DatabaseUrl = "",
     broker_url: BrokerUrl = "",
     as_json: AsJson = False,
@@ -108,6 +115,7 @@ def million(
         jitter,
         flapping,
         sample,
+        traffic,
     )
     run_benchmark(lambda note: measure(work, database_url, broker_url, note), as_json=as_json)
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bench.harness import Spread
-from bench.million_system import GET_JOB, ON_TIME_S, READ, WALK_JOB, WALKED, Work
+from bench.million_system import COUNTED, GET_JOB, ON_TIME_S, READ, TRAFFIC_JOB, WALK_JOB, WALKED, Work
 from bench.scheduler import Run, next_node_delays
 
 # OLTs whose history is merged as it will be when its hour is closed.
@@ -68,11 +68,15 @@ class Storage:
     rows_bytes_per_onu_day: float
 
 
+# By job: the values of an ONU that it reads.
+_VALUES: Final = {WALK_JOB: len(WALKED), GET_JOB: len(READ), TRAFFIC_JOB: len(COUNTED)}
+
+
 def slots_in(span: Span) -> Any:
     from facho.apps.executions.models import Execution, Trigger
 
     return Execution.objects.filter(
-        slot__gt=span.began, slot__lte=span.ended, node__job__name__in=(WALK_JOB, GET_JOB)
+        slot__gt=span.began, slot__lte=span.ended, node__job__name__in=_VALUES
     ).exclude(trigger=Trigger.RUN_NOW)
 
 
@@ -106,7 +110,8 @@ def read_runs(span: Span) -> Runs:
         delay_s=Spread.of(begun),
         duration_s={
             job: Spread.of((end - start).total_seconds() for name, _, start, end, *_ in ended if name == job)
-            for job in (WALK_JOB, GET_JOB)
+            for job in _VALUES
+            if any(name == job for name, *_ in ended)
         },
         ended=_ended(span).count(),
         values=_count_values(span),
@@ -135,9 +140,8 @@ def _ended_runs(span: Span) -> list[Run]:
 
 def _count_values(span: Span) -> int:
     """Count the values that were stored within the window: those of ONUs, and nothing else that was asked."""
-    facts = {WALK_JOB: len(WALKED), GET_JOB: len(READ)}
-    jobs = _ended(span).filter(node__job__name__in=facts).values_list("node__job__name", "counts")
-    return sum(facts[job] * counts["rows"] for job, counts in jobs)
+    jobs = _ended(span).filter(node__job__name__in=_VALUES).values_list("node__job__name", "counts")
+    return sum(_VALUES[job] * counts["rows"] for job, counts in jobs)
 
 
 def read_quotas(span: Span) -> Quotas:

@@ -124,6 +124,7 @@ class Result:
             "onus": work.all_onus,
             "interval_s": work.interval_s,
             "get_interval_s": work.get_interval_s,
+            "traffic": work.traffic,
             "seconds": round(self.seconds, 1),
             "workers": work.workers,
             "pollers": work.pollers,
@@ -162,8 +163,8 @@ class Result:
     def _cost_table(self) -> Table:
         work = self.work
         table = table_of_numbers(
-            f"{work.all_onus:,} ONUs of {work.olts:,} OLTs, 8 values every {work.interval_s} s, "
-            f"{self.database}, {self.seconds:.0f} s",
+            f"{work.all_onus:,} ONUs of {work.olts:,} OLTs, {work.values_of_onu} values every "
+            f"{work.interval_s} s, {self.database}, {self.seconds:.0f} s",
             "part",
             "cores",
             "CPU-seconds in 30 s",

@@ -22,9 +22,10 @@ from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 
 GROUPS: Final = ("workers", "beat", "web", "database", "broker", "fleet")
-WALK_JOB, GET_JOB = "states", "optics"
+WALK_JOB, GET_JOB, TRAFFIC_JOB = "states", "optics", "traffic"
 WALKED: Final = [column.fact for column in STATES]
 READ: Final = [column.fact for column in OPTICS]
+COUNTED: Final = ["up_octets", "down_octets"]
 LOOK_EVERY_S: Final = 0.5
 # A run that starts within this time of its slot is on time.
 ON_TIME_S: Final = 2.0
@@ -56,6 +57,8 @@ class Work:
     flapping: float = 0.005
     # ONUs that are compared with what was served.
     sample: int = 400
+    # The octet counters of all ONUs are read too, in every interval.
+    traffic: bool = False
 
     @property
     def onus_of_olt(self) -> int:
@@ -64,6 +67,10 @@ class Work:
     @property
     def all_onus(self) -> int:
         return self.onus_of_olt * self.olts
+
+    @property
+    def values_of_onu(self) -> int:
+        return len(WALKED) + len(READ) + (len(COUNTED) if self.traffic else 0)
 
     @property
     def scenario(self) -> Scenario:
@@ -183,21 +190,23 @@ def _analyze() -> None:
 
 
 def start_jobs(work: Work, names: Sequence[str], note: Note) -> None:
-    """Attach both jobs, half an interval apart, and wait until each has run once on every OLT, and until the
+    """Attach all jobs, spread over an interval, and wait until each has run once on every OLT, and until the
     queue that these first runs leave is empty.
     """
     from facho.apps.db.database import database_now
     from facho.engine.commands.jobs import NewJob, create_job
 
-    jobs = ((WALK_JOB, "table", WALKED, work.interval_s), (GET_JOB, "get", READ, work.get_interval_s))
+    jobs = [(WALK_JOB, "table", WALKED, work.interval_s), (GET_JOB, "get", READ, work.get_interval_s)]
+    if work.traffic:
+        jobs.append((TRAFFIC_JOB, "table", COUNTED, work.interval_s))
     began = time.monotonic()
     for number, (name, kind, facts, interval_s) in enumerate(jobs):
         note(f"attaching the job '{name}' to {work.olts:,} OLTs")
-        time.sleep(max(0.0, began + number * work.interval_s / 2 - time.monotonic()))
+        time.sleep(max(0.0, began + number * work.interval_s / len(jobs) - time.monotonic()))
         interval = timedelta(seconds=interval_s)
         create_job(NewJob(name, "huawei", kind, interval, facts, olts=names), database_now())
     patience = max(300.0, 20.0 * max(work.interval_s, work.get_interval_s))
-    _wait_for_cycle(work, (WALK_JOB, GET_JOB), patience, note, "in their first cycle")
+    _wait_for_cycle(work, [name for name, *_ in jobs], patience, note, "in their first cycle")
     _wait_for_empty_queue(note)
 
 

@@ -212,6 +212,9 @@ class StoredOlt:
         for at, data in frames.order_by("at", "id").values_list("at", "data"):
             sheet = read_sheet(bytes(data))
             columns = tuple(column for column in (*STATES, *OPTICS) if column.fact in sheet.facts)
+            if not columns:
+                # Rates are not served: they are computed.
+                continue
             values = zip(*(sheet.first(column.fact) for column in columns), strict=True)
             facts = [column.fact for column in columns]
             onus = {

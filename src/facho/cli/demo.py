@@ -74,10 +74,10 @@ OLTS: Final = (
     DemoOlt("demo-huawei-slow", "huawei", "slow"),
     DemoOlt("demo-zte-flaky", "zte", "flaky"),
 )
-# Power and temperature follow the time of day, and some ONUs lose light: charts are not flat, on any scale.
+# Power, temperature and load follow the time of day, and some ONUs lose light: charts are not flat.
 _MOTION: Final = {
-    "drift_db": 0.4, "drift_period_s": 86_400.0, "daily_c": 4.0, "fading": 0.012, "jitter": 0.3,
-    "jitter_db": 0.12, "refresh_s": 30.0,
+    "drift_db": 0.4, "drift_period_s": 86_400.0, "daily_c": 4.0, "daily_cpu": 12.0, "fading": 0.012,
+    "jitter": 0.3, "jitter_db": 0.12, "refresh_s": 30.0,
 }  # fmt: skip
 
 

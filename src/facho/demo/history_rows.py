@@ -18,6 +18,7 @@ from facho.core.outage import cause_of
 from facho.demo.onu_story import CAUSES, Event, OnuStory
 from facho.demo.readings import PortOptics, moments_of, read_onus, read_ports, whole_hours
 from facho.demo.story import LOGGED, PortCut, Story
+from facho.demo.traffic_rows import write_health, write_traffic
 from facho.engine.events.stream import publish
 from facho.engine.events.types import PortOutageEnded, PortOutageStarted
 from facho.sim.model import Motion, OltModel
@@ -116,6 +117,8 @@ def write_charts(
         for at, numbers in read_ports(model, optics, whole_hours(moments), story.now)
         for frame in make_frame(olt.id, at, Subject.PORT, [port.id for port in ports], numbers)
     ]
+    frames += write_health(olt, model, whole_hours(moments), story.now)
+    frames += write_traffic(olt, onus, onu_story, model, story)
     _insert_frames(olt, onus, frames, story)
 
 

@@ -56,7 +56,7 @@ def read_onus(
     jitter = _jitter_table(motion, model)
     usual_c = [model.temperature_c(row, 0.0) - model.warmth_c(0.0) for row in range(model.shape.onus)]
     steps = set(usual_c)
-    working = _Working(model, onus, story)
+    silent = SilentOnus(model, onus, story)
     for number, moment in enumerate(moments):
         now = moment.timestamp()
         warmth = model.warmth_c(now)
@@ -68,7 +68,7 @@ def read_onus(
             "olt_rx_dbm": _shake(at_olt, jitter, 13 * number + 1),
             "temperature_c": [degrees[usual] for usual in usual_c],
         }
-        for row in working.silent(now):
+        for row in silent.silent(now):
             for column in columns.values():
                 column[row] = None
         yield moment, columns
@@ -91,7 +91,7 @@ def read_ports(
         )
 
 
-class _Working:
+class SilentOnus:
     """Which ONUs have no values, for moments that only go on."""
 
     def __init__(self, model: OltModel, onus: OnuStory, story: Story) -> None:

@@ -259,6 +259,28 @@ class OltTraffic:
         share = UPLINK_SHARES[link] if link < len(UPLINK_SHARES) else 0.0
         return int(_EVENTS_PER_S * share * _passed(flow, self._model.booted_at, now))
 
+    def onu_rates(self, direction: int, since: float, until: float) -> list[float]:
+        """Return the bits per second of each ONU, as if all had been online all the time."""
+        per_second = 8 / (until - since)
+        moved = [
+            (after - before) * per_second
+            for before, after in zip(_moved_until(since), _moved_until(until), strict=True)
+        ]
+        return list(map(mul, self._weight[direction], map(moved.__getitem__, self._flow[direction])))
+
+    def uplink_events(self, since: float, until: float) -> dict[str, list[float]]:
+        """Return the errors and discards per second of the busy uplinks, by the names of rates."""
+        errors, discards = (
+            [_EVENTS_PER_S * share * _passed(flow, since, until) / (until - since) for share in UPLINK_SHARES]
+            for flow in (_ERRORS, _DISCARDS)
+        )
+        return {
+            "in_errors_s": errors,
+            "out_errors_s": [0.0] * len(UPLINK_SHARES),
+            "in_discards_s": discards,
+            "out_discards_s": [each / 3 for each in discards],
+        }
+
     def onu_moved(self, row: int, direction: int, now: float) -> int:
         """Return what an ONU has moved since 1970: an account that never starts anew.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
@@ -12,6 +13,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, F
 from django.test import Client
 
+from facho.apps.chassis.models import OltHealth
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, QuotaViolation
@@ -21,10 +23,13 @@ from facho.apps.history.selectors import onu_series, subject_series
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.traffic.models import OltTraffic
+from facho.apps.traffic.selectors import olt_traffic
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.cli import demo
 from facho.config import Config
 from facho.core.quota import status_of
+from facho.core.traffic import TOTAL_NUMBER
 from facho.demo.past import has_no_past
 from facho.demo.run_rows import write_poller_stats
 from facho.demo.story import make_story
@@ -162,7 +167,7 @@ def test_pages_have_something_to_show(past: FleetProcess) -> None:
         ("/onus/worst/", "dBm"),
         ("/plans/", "Next 60 minutes"),
         (f"/violations/{violation.pk}/", "demo-fiberhome-1"),
-        ("/admin/execution_coordinator/quotatracker/", "demo-zte-flaky"),
+        ("/admin/execution_coordinator/quotatracker/", "demo-huawei-1"),
         ("/admin/execution_coordinator/quotaviolation/", "demo-nokia-1"),
         ("/admin/executions/execution/", "demo-zte-flaky"),
         ("/admin/discovery/onuevent/", "demo-"),
@@ -246,3 +251,40 @@ def test_one_poller_has_a_past_too() -> None:
     write_poller_stats(make_story(database_now(), timedelta(days=2)), pollers=1)
     found = PollerStats.objects.values_list("free_pollers", "busy_pollers").distinct()
     assert set(found) == {(0, 1), (1, 0)}
+
+
+def test_a_week_of_traffic_ends_where_the_live_one_goes_on(past: FleetProcess) -> None:
+    now = database_now()
+    olt = Olt.objects.get(name="demo-huawei-1")
+    before = olt_traffic(olt.id, now)
+
+    assert set(before) == {"onu", "port", "link"}
+    assert before["port"].out_bps == pytest.approx(before["onu"].out_bps, rel=0.001)
+    assert before["link"].in_bps == pytest.approx(before["onu"].out_bps, rel=0.001)
+    (row,) = OltTraffic.objects.filter(olt=olt, subject="onu")
+    peaks = [in_bps + out_bps for _at, in_bps, out_bps, _top in json.loads(row.peaks)]
+    assert peaks == sorted(peaks, reverse=True)
+    assert peaks[0] > 1.5 * (before["onu"].in_bps + before["onu"].out_bps) or len(peaks) == 1
+    for subject, facts in (("port", ["in_bps", "out_bps"]), ("link", ["in_bps", "out_bps"])):
+        series = subject_series(olt.id, TOTAL_NUMBER, facts, now - timedelta(days=8), now, subject=subject)
+        assert 7 * 96 - 8 < len(series.times) <= 7 * 96
+        assert all(value is not None and value > 0 for fact in facts for value in series.values[fact])
+
+    demo.set_scenarios(past)
+    demo._collect_once([olt.name], CONFIG, NOT_STOPPING)
+    after = olt_traffic(olt.id, database_now())
+    for name, each in after.items():
+        assert each.out_bps == pytest.approx(before[name].out_bps, rel=0.6)
+
+
+def test_the_health_of_a_month_follows_the_day(past: FleetProcess) -> None:
+    now = database_now()
+    board = OltHealth.objects.filter(olt__name="demo-huawei-1", kind="board").order_by("id")[0]
+    series = subject_series(
+        board.olt_id, board.id, ["cpu_pct", "temperature_c"], now - timedelta(days=DAYS), now, subject="part"
+    )
+
+    for values in series.values.values():
+        known = [each for each in values if each is not None]
+        assert len(known) > 24 * DAYS / 2
+        assert max(known) - min(known) >= 5

@@ -174,8 +174,8 @@ def test_a_restart_of_the_olt_is_no_rate_and_then_rates_go_on(polls: Polls, flee
 
 
 def test_an_onu_that_restarts_begins_anew(polls: Polls, fleet: VirtualFleet) -> None:
-    row = next(row for row in range(64) if polls.onus[row])
     polls.take(3)
+    row = next(row for row in range(64) if polls.onus[row].last_seen == polls.onus[0].last_seen)
     fleet.call(0, "take_offline", row, Cause.REBOOT)
     polls.wait()
     fleet.call(0, "bring_back", row)
