@@ -36,7 +36,7 @@ class RemoteWriteCursor(models.Model):
 class RemoteWriteTotals(models.Model):
     """What became of all samples since the first one, and how the receiver is: one row."""
 
-    sent = models.BigIntegerField(_("sent"), default=0)
+    sent = models.BigIntegerField(_("samples sent"), default=0)
     # Samples that waited longer than they may.
     too_old = models.BigIntegerField(_("too old"), default=0)
     # Samples that the receiver did not take.

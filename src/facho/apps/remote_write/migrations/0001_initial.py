@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("sent", models.BigIntegerField(default=0, verbose_name="sent")),
+                ("sent", models.BigIntegerField(default=0, verbose_name="samples sent")),
                 ("too_old", models.BigIntegerField(default=0, verbose_name="too old")),
                 ("refused", models.BigIntegerField(default=0, verbose_name="refused by the receiver")),
                 ("unreadable", models.BigIntegerField(default=0, verbose_name="unreadable")),
