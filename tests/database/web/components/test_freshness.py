@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from datetime import datetime, timedelta
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
 
+from facho.apps.chassis.models import OltHealth, PonPort
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Collected, Onu
+from facho.apps.discovery.onu_search import filter_onus
+from facho.apps.discovery.selectors import onu_rows
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -17,6 +21,7 @@ from facho.apps.snmp_jobs.selectors import collection_intervals
 from facho.apps.zabbix_pollers.models import Worker
 from facho.core.roles import Role
 from facho.engine.commands import runs
+from facho.engine.upkeep.exports import EXPORTS
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, refused
 
@@ -100,6 +105,61 @@ def test_an_olt_that_is_down_is_told_on_its_pages_only(viewer: Client, onu: Onu,
 
 @pytest.mark.both_databases
 def test_the_state_behind_a_dead_olt_is_unknown_everywhere(viewer: Client, onu: Onu) -> None:
+    paths = (
+        f"/onus/{onu.id}/",
+        f"/olts/{onu.olt_id}/ports/at/0/1/3/",
+        "/search/?q=HWTC0000",
+        "/admin/discovery/onu/",
+    )
+    for path in paths:
+        assert "unknown (OLT down)" not in get(viewer, path), path
+    Olt.objects.update(reachable=False)
+    for path in paths:
+        assert "unknown (OLT down)" in get(viewer, path), path
+        assert "desconocido (OLT caída)" in get(viewer, path, **SPANISH), path
+    shown = viewer.get(f"/api/v1/onus/{onu.id}/").json()
+    assert (shown["state"], shown["shown_state"]) == ("online", "unknown")
+    (row,) = onu_rows(filter_onus())
+    assert (row.state, row.shown_state, row.status, row.unknown_because) == (
+        "online", "unknown", "unknown", "unreachable",
+    )  # fmt: skip
+
+
+@pytest.mark.both_databases
+def test_filters_and_exports_agree_that_the_state_behind_a_dead_olt_is_unknown(
+    viewer: Client, onu: Onu
+) -> None:
+    Onu.objects.update(state="los", down_cause="los")
+
+    def found(query: str) -> tuple[int, int]:
+        shown = len(viewer.get(f"/api/v1/onus/?{query}").json()["results"])
+        listed = "HWTC00000001" in get(viewer, f"/admin/discovery/onu/?{query.replace('status', 'state')}")
+        return shown, int(listed)
+
+    def exported() -> dict[str, str]:
+        (row,) = csv.DictReader("".join(EXPORTS["onus"].csv(Onu.objects.all())).splitlines())
+        return {name: row[name] for name in ("state", "shown_state", "status", "cause")}
+
+    def counts() -> list[tuple[int, int]]:
+        return [found(query) for query in ("status=offline", "cause=los", "status=unknown", "status=online")]
+
+    assert counts() == [(1, 1), (1, 1), (0, 0), (0, 0)]
+    assert exported() == {"state": "los", "shown_state": "los", "status": "offline", "cause": "los"}
+    Olt.objects.update(reachable=False)
+    assert counts() == [(0, 0), (0, 0), (1, 1), (0, 0)]
+    assert exported() == {"state": "los", "shown_state": "unknown", "status": "unknown", "cause": ""}
+    shown = viewer.get(f"/api/v1/onus/{onu.id}/").json()
+    assert (shown["status"], shown["cause"], shown["down_cause"]) == ("unknown", "", "los")
+
+
+def test_ports_and_boards_behind_a_dead_olt_are_not_green(viewer: Client, onu: Onu, now: datetime) -> None:
+    PonPort.objects.create(
+        olt=onu.olt, place="0/1/3", frame=0, slot=1, port=3, state="up", down_cause="los", updated_at=now
+    )
+    OltHealth.objects.create(olt=onu.olt, part="board 0/1", kind="board", state="ok", updated_at=now)
+    Collected.objects.create(olt=onu.olt, datum="port.state", collected_at=now)
+    Collected.objects.create(olt=onu.olt, datum="board.state", collected_at=now)
+    olt = f"/olts/{onu.olt_id}/"
     lists = ("/admin/chassis/ponport/", "/admin/chassis/olthealth/")
     paths = (f"{olt}ports/part/", f"{olt}hardware/part/", *lists)
     for path in paths:
