@@ -146,7 +146,7 @@ def test_a_declared_fact_is_shown_drawn_filtered_and_exported(
         assert [(each["id"], each["facts"]) for each in found] == [
             (board.id, {"humidity_pct": 41.5, "rack": "R7"})
         ]
-        assert viewer.get("/api/v1/health/?other_fact=humidity_pct>=42").json()["count"] == 0
+        assert viewer.get("/api/v1/health/?other_fact=humidity_pct>=42").json()["results"] == []
         assert viewer.get("/api/v1/health/?other_fact=colour=red").status_code == 400
         history = viewer.get(f"/api/v1/health/{board.id}/history/").json()
         assert history["values"]["humidity_pct"] == [40.0]
