@@ -26,6 +26,7 @@ from facho.apps.history.facts import ENTITIES, history_facts
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import Series, hourly_series, several_series, subject_series
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
+from facho.core.frames import Samples
 from facho.vendors import Entity, known_facts
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.sparklines import Sparkline, sparkline
@@ -344,7 +345,7 @@ def _page(
 def _charts(series: Series, entity: Entity, facts: Sequence[str], period: Period) -> list[Chart]:
     charts: list[Chart] = []
     if set(_TRAFFIC) <= set(facts):
-        received, sent = ((series.times, series.values[fact]) for fact in _TRAFFIC)
+        received, sent = (Samples(series.times, series.values[fact]) for fact in _TRAFFIC)
         charts.append(traffic_chart(gettext("Traffic"), received, sent, period))
     for title, together in _TOGETHER:
         if set(together) <= set(facts):

@@ -100,7 +100,7 @@ def test_every_family_tells_of_its_chassis_what_its_profile_has(brand: str) -> N
 def test_what_is_not_known_of_an_olt_is_null(capsys: pytest.CaptureFixture[str]) -> None:
     make_olt("north")
     told = shown("north", capsys)
-    nothing = {"boards": [], "fans": [], "psus": [], "facts": {}}
+    nothing: dict[str, object] = {"boards": [], "fans": [], "psus": [], "facts": {}}
     assert told["health"] == {"cpu": None, "memory": None, "temperature": None, **nothing}
     assert (told["brand"], told["family"], told["snmp_version"]) == ("huawei", "huawei", "2c")
     assert (told["model"], told["version"], told["uptime_seconds"]) == (None, None, None)
