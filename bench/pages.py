@@ -75,7 +75,7 @@ def pages(rows: Rows) -> tuple[Page, ...]:
         Page("ports", "/api/v1/ports/"),
         Page("traffic of OLTs", "/api/v1/traffic/"),
         Page("traffic, its highest", "/api/v1/traffic/top/"),
-        Page("traffic, the use of PONs", f"/api/v1/traffic/pons/?olt={olt}"),
+        Page("traffic, the use of PONs", f"/api/v1/olts/{olt}/pons/"),
         Page("executions", "/api/v1/executions/"),
         Page("executions that failed", "/api/v1/executions/?state=FAILED"),
         Page("events", "/api/v1/events/"),

@@ -76,9 +76,8 @@ def test_what_cannot_be_asked_is_refused_at_its_field(program: APIClient, query:
 
 
 def test_the_use_of_the_line_is_by_port(program: APIClient, port: PonPort) -> None:
-    (use,) = program.get(f"{URL}pons/?olt={port.olt_id}").json()
+    (use,) = program.get(f"/api/v1/olts/{port.olt_id}/pons/").json()
     assert (use["port"], use["place"], use["technology"], use["use_to_customers"]) == (
         port.pk, "0/1/3", "gpon", 0.5
     )  # fmt: skip
-    assert program.get(f"{URL}pons/").status_code == 400
-    assert program.get(f"{URL}pons/?olt=999999").status_code == 400
+    assert program.get("/api/v1/olts/999999/pons/").status_code == 404

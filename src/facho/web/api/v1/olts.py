@@ -34,6 +34,7 @@ from facho.engine.upkeep.olt_removal import FIRST_CHUNKS
 from facho.web.api.base import ReadOnlyRows, ReasonText, ReplannedSerializer, reason_writer, show_replanned
 from facho.web.api.input import Given, errors_at, read_input
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
+from facho.web.api.v1.traffic import PonUseSerializer, pon_rows
 
 # Names of states in this version of the API, where they differ.
 _STATES: Final = {Health.FINE: "reachable", Health.NEVER_ASKED: "new"}
@@ -162,6 +163,12 @@ class Olts(ReadOnlyRows[Olt]):
     def removal(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """The rows that would be deleted with the OLT."""
         return Response({"rows": count_rows_removed_with(self.get_object().name)})
+
+    @extend_schema(responses=PonUseSerializer(many=True), filters=False)
+    @action(detail=True, pagination_class=None)
+    def pons(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """How much of its line rate each PON uses; nothing of an old collection."""
+        return Response(PonUseSerializer(pon_rows(self.get_object().pk), many=True).data)
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 
 from facho.apps.db.database import database_now
 from facho.apps.history.models import Subject
-from facho.apps.hosts.models import Olt
 from facho.apps.traffic.models import OltTraffic
 from facho.apps.traffic.selectors import (
     NamedRate,
@@ -110,12 +109,6 @@ def _top_question() -> serializers.Serializer[Any]:
     )
 
 
-def _pon_question() -> serializers.Serializer[Any]:
-    return inline_serializer(
-        "PonUseQuestion", {"olt": serializers.PrimaryKeyRelatedField(queryset=Olt.objects.only("id"))}
-    )
-
-
 class TrafficOfOlts(ReadOnlyRows[OltTraffic]):
     about = "traffic.olttraffic"
     # What is large is read by the recorder only.
@@ -131,28 +124,17 @@ class TrafficOfOlts(ReadOnlyRows[OltTraffic]):
     @action(detail=False, pagination_class=None)
     def top(self, request: Request) -> Response:
         """The ONUs, ports or uplinks with the most traffic: now, and at the last peaks."""
-        given = _read_question(request, _top_question())
+        asked = type(_top_question())(data=request.query_params)
+        refuse_unknown(request, asked.fields)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
         olt_ids = olts_of(given.get("olt"), given.get("site", ""))
         tops = traffic_tops(given["subject"], database_now(), olt_ids=olt_ids, most=given["most"])
         now, peak = name_rates(given["subject"], tops.now, tops.peak)
         return Response(TopSerializer({"now": now, "peak": peak}).data)
 
-    @extend_schema(parameters=[_pon_question()], responses=PonUseSerializer(many=True), filters=False)
-    @action(detail=False, pagination_class=None)
-    def pons(self, request: Request) -> Response:
-        """How much of its line rate each PON of an OLT uses; nothing of an old collection."""
-        olt = _read_question(request, _pon_question())["olt"]
-        return Response(PonUseSerializer(_pon_rows(olt.pk), many=True).data)
 
-
-def _read_question(request: Request, question: serializers.Serializer[Any]) -> Any:
-    asked = type(question)(data=request.query_params)
-    refuse_unknown(request, asked.fields)
-    asked.is_valid(raise_exception=True)
-    return asked.validated_data
-
-
-def _pon_rows(olt_id: int) -> Sequence[dict[str, Any]]:
+def pon_rows(olt_id: int) -> Sequence[dict[str, Any]]:
     return [
         {
             "port": use.port_id,
