@@ -10,11 +10,8 @@ from django.utils.translation import gettext
 
 from facho.apps.hosts.health import with_health
 from facho.apps.hosts.models import Olt
-from facho.apps.hosts.selectors import family_problem
 from facho.apps.maintenance.selectors import maintained_until
-from facho.core.reasons import Reason
 from facho.web.access.error_pages import NotFoundError
-from facho.web.words.families import profile_note
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +20,6 @@ class OltHead:
     # With its health as `condition`, its brand and its model; without credentials.
     olt: Any
     maintained_until: datetime | None
-    # Where the profile of its family is from, if that is the operator; and why none can be used.
-    profile_note: str
-    family_problem: Reason
 
 
 def read_olt_head(olt_id: int, now: datetime) -> OltHead:
@@ -34,4 +28,4 @@ def read_olt_head(olt_id: int, now: datetime) -> OltHead:
     olt = with_health([olt_id] if until else [], rows).first()
     if olt is None:
         raise NotFoundError(gettext("No such OLT."))
-    return OltHead(now, olt, until, profile_note(olt.brand.name), family_problem(olt.brand))
+    return OltHead(now, olt, until)

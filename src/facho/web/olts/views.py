@@ -14,6 +14,7 @@ from django.template.loader import render_to_string
 from facho.apps.db.database import database_now
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
+from facho.apps.hosts.selectors import family_problem
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.csv_answer import csv_answer, wants_csv
@@ -33,6 +34,7 @@ from facho.web.olts.overview import read_olt_overview
 from facho.web.olts.tabs import Tab, tab_url
 from facho.web.olts.traffic import read_olt_traffic
 from facho.web.onus import data as onus
+from facho.web.words.families import profile_note
 
 VIEW = ("view", "hosts.olt")
 _EVENTS_SHOWN: Final = 50
@@ -204,9 +206,12 @@ def _require_olt(olt_id: int) -> None:
 
 
 def _head_part(olt_id: int) -> SharedPart:
-    return SharedPart(
-        "olts/head.html", lambda: {"head": read_olt_head(olt_id, database_now())}, about=str(olt_id)
-    )
+    def read() -> dict[str, Any]:
+        head = read_olt_head(olt_id, database_now())
+        brand = head.olt.brand
+        return {"head": head, "note": profile_note(brand.name), "problem": family_problem(brand)}
+
+    return SharedPart("olts/head.html", read, about=str(olt_id))
 
 
 def _period_part(olt_id: int, tab: Tab, hours: int) -> SharedPart:
