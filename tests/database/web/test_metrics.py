@@ -204,7 +204,8 @@ def test_a_scrape_takes_as_many_queries_for_50_olts_as_for_5() -> None:
         with CaptureQueriesContext(connection) as queries:
             scrape(client)
         taken.append(len(queries))
-    assert taken[0] == taken[1] <= 32
+    # Two of them are of remote write, and one is of traffic.
+    assert taken[0] == taken[1] <= 35
 
 
 def test_who_asks_again_at_once_costs_nothing_but_its_token(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,9 @@ from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
 from facho.apps.remote_write.selectors import read_remote_write
 from facho.apps.traffic.models import OltTraffic
-from facho.apps.traffic.selectors import olt_totals, to_and_from_customers
+from facho.apps.traffic.selectors import to_and_from_customers
 from facho.config import Config
+from facho.core.rates import is_on_time
 from facho.engine.upkeep import storage
 from facho.engine.upkeep.system_status import Condition, read_system_status
 from facho.web.metrics.families import Sample
@@ -179,16 +180,15 @@ def _totals() -> Iterator[Sample]:
 
 
 def _traffic(now: datetime) -> Iterator[Sample]:
-    names = dict(Olt.objects.values_list("id", "name"))
-    for total in olt_totals(now):
-        if total.is_current and total.olt_id in names:
-            sides = to_and_from_customers(total.subject, total.in_bps, total.out_bps)
+    columns = ("olt__name", "subject", "at", "interval_s", "in_bps", "out_bps", *_DROPPED)
+    for olt, subject, at, interval_s, in_bps, out_bps, *dropped in OltTraffic.objects.values_list(*columns):
+        labels = (olt, _OF.get(subject, subject))
+        if at is not None and is_on_time(at, interval_s, now):
+            sides = to_and_from_customers(subject, in_bps, out_bps)
             for direction, bps in zip(("to_customers", "from_customers"), sides, strict=True):
-                labels = (names[total.olt_id], _OF.get(total.subject, total.subject), direction)
-                yield Sample("facho_olt_traffic_bits_per_second", bps, labels)
-    for olt, subject, *counts in OltTraffic.objects.values_list("olt__name", "subject", *_DROPPED):
-        for reason, count in zip(_DROPPED, counts, strict=True):
-            yield Sample("facho_rates_dropped_total", count, (olt, _OF.get(subject, subject), reason))
+                yield Sample("facho_olt_traffic_bits_per_second", bps, (*labels, direction))
+        for reason, count in zip(_DROPPED, dropped, strict=True):
+            yield Sample("facho_rates_dropped_total", count, (*labels, reason))
 
 
 # What has traffic, as people call it.
