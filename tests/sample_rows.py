@@ -40,6 +40,7 @@ from facho.apps.notifications.models import (
     NotificationRule,
 )
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.traffic.models import OltTraffic
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 from facho.core.forecast import Learned, learn
 
@@ -135,6 +136,7 @@ def _found(olt: Olt, number: int) -> None:
     PonPort.objects.create(olt=olt, place=f"0/1/{number}", state="up", updated_at=NOW, **place)
     OltHealth.objects.create(olt=olt, part="board 0/1", kind="board", state="ok", updated_at=NOW)
     Uplink.objects.create(olt=olt, place=f"0/9/{number}", state="up", updated_at=NOW)
+    OltTraffic.objects.create(olt=olt, subject="port", at=NOW, interval_s=300, counters=b"")
     Unprovisioned.objects.create(olt=olt, identity=f"A{number}", first_seen=NOW, last_seen=NOW, **place)
 
 

@@ -117,6 +117,7 @@ GROUPS: Final = (
             Entry(_("Last collected"), "event_available", "discovery.collected"),
             Entry(_("clocks of OLTs"), "schedule", "discovery.clockstate"),
             Entry(_("ONUs by version"), "deployed_code", "discovery.versioncount"),
+            Entry(_("traffic of OLTs"), "swap_vert", "traffic.olttraffic"),
             Entry(_("Unreadable rows"), "rule", "discovery.unreadablerows"),
             Entry(_("configurations of OLTs"), "fingerprint", "execution_coordinator.oltconfiguration"),
             Entry(_("notices"), "campaign", "notifications.notificationnotice"),

@@ -17,6 +17,7 @@ from facho.web.admin import (
     quick_lists,
     quotas,
     snmp_jobs,
+    traffic,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "pollers",
     "quotas",
     "snmp_jobs",
+    "traffic",
 ]
 
 quick_lists.connect()

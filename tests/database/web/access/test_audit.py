@@ -136,8 +136,10 @@ class Fields(HTMLParser):
 @pytest.mark.parametrize("model", FORMS, ids=lambda model: model.__name__)
 def test_what_is_saved_in_a_form_is_recorded(admin_client: Client, model: type[Any]) -> None:
     fill(1)
-    # A get without facts cannot be saved, nor a window that is over, nor who has no role.
+    # A get without facts cannot be saved, nor a window that is over, nor who has no role, nor an OID of a
+    # brand whose profile has no table of such things.
     SnmpJob.objects.update(kind="discovery")
+    Brand.objects.filter(oids__isnull=False).update(name="huawei")
     Group.objects.get(name="viewer").user_set.set(User.objects.filter(is_superuser=False))
     tomorrow = timezone.now().replace(microsecond=0) + timedelta(days=1)
     MaintenanceWindow.objects.update(ends_at=tomorrow)
