@@ -27,8 +27,10 @@ from facho.apps.notifications.models import (
     NotificationNotice,
     NotificationRule,
 )
+from facho.apps.traffic.models import OltTraffic
+from facho.apps.traffic.selectors import to_and_from_customers
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
-from facho.engine.upkeep.exports import EXPORTS, Export, columns
+from facho.engine.upkeep.exports import EXPORTS, Export, Judged, columns
 
 LIST_EXPORTS: Final = {
     "attempts": Export(
@@ -66,6 +68,15 @@ LIST_EXPORTS: Final = {
     "unreadable_rows": Export(
         UnreadableRows,
         columns(("olt", "table", "rows", "example", "since", "last_seen"), olt="olt__name"),
+    ),
+    "olt_traffic": Export(
+        OltTraffic,
+        columns(("olt", "subject", "at", "interval_s", "over", "resets", "gaps"), olt="olt__name"),
+        judged=Judged(
+            ("to_customers_bps", "from_customers_bps"),
+            ("subject", "in_bps", "out_bps"),
+            lambda: to_and_from_customers,
+        ),
     ),
     "forecasts": Export(
         TaskForecast,
