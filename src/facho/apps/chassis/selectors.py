@@ -86,6 +86,11 @@ class UplinkRow:
     # Facts without a column of their own, by name.
     facts: Mapping[str, Any]
 
+    @property
+    def label(self) -> str:
+        """Return what people call it: some OLTs know it by a long number, and say its name."""
+        return self.name or self.uplink
+
 
 @dataclass(frozen=True, slots=True)
 class Health:
