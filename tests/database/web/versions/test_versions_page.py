@@ -12,6 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.chassis.models import OltHealth
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.versions import recount_versions
 from facho.apps.hosts.models import Olt
@@ -80,6 +81,25 @@ def test_a_site_narrows_the_counts_and_their_links(viewer: Client, onus: list[On
     for url, shown in counts:
         found: Any = viewer.get(url)
         assert found.context["cl"].result_count == int(shown), url
+
+
+@pytest.mark.both_databases
+def test_an_olt_without_a_model_in_its_settings_counts_as_the_one_that_it_says(viewer: Client) -> None:
+    for name, model in (("a", "V1600G1"), ("b", "V1600G1"), ("c", "V1600G2"), ("d", "")):
+        olt = an_olt(name)
+        OltHealth.objects.create(olt=olt, part="olt", kind="olt", name=model, updated_at=at("08:00"))
+        a_fan = {"part": "fan 0", "kind": "fan", "name": "V1600G1", "updated_at": at("08:00")}
+        OltHealth.objects.create(olt=olt, **a_fan)
+    Olt.objects.update(version="V2")
+    page = viewer.get("/versions/", headers=ENGLISH).content.decode()
+    # That of the OLT without a model would be the list of all four.
+    (two, one) = links(page, "/olts/?")
+    for (url, shown), names in ((two, ["a", "b"]), (one, ["c"])):
+        assert [row.name for row in viewer.get(url).context["found"].rows] == names
+        assert int(shown) == len(names)
+    third = Olt.objects.get(name="c")
+    page = viewer.get(f"/versions/?olt={third.pk}").content.decode()
+    assert f'<a href="/olts/{third.pk}/">1</a>' in page
 
 
 def test_what_nobody_knows_is_said_and_hostile_versions_are_text(viewer: Client, onus: list[Onu]) -> None:
