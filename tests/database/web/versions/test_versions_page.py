@@ -23,7 +23,7 @@ from tests.api_clients import asking, person, refused_at
 from tests.factories import at
 from tests.findings import an_olt
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.usefixtures("live_poller")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("live_poller")]
 ENGLISH = {"accept-language": "en"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -83,7 +83,6 @@ def test_a_site_narrows_the_counts_and_their_links(viewer: Client, onus: list[On
         assert found.context["cl"].result_count == int(shown), url
 
 
-@pytest.mark.both_databases
 def test_an_olt_without_a_model_in_its_settings_counts_as_the_one_that_it_says(viewer: Client) -> None:
     for name, model in (("a", "V1600G1"), ("b", "V1600G1"), ("c", "V1600G2"), ("d", "")):
         olt = an_olt(name)
