@@ -57,6 +57,10 @@ class VersionsOf:
     olt_id: int | None = None
     brand_id: int | None = None
 
+    @property
+    def is_narrow(self) -> bool:
+        return self != VersionsOf()
+
     def narrow(self, rows: QuerySet[Any], prefix: str = "") -> QuerySet[Any]:
         """Keep the rows of these OLTs; `prefix` is where a row has its OLT, as `olt__`."""
         given = {"site": self.site, "id": self.olt_id, "brand": self.brand_id}

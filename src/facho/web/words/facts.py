@@ -33,7 +33,12 @@ _ADMIN_STATES: Final[Mapping[str, Text]] = {
     "disabled": ONU_STATES["disabled"],
     "unknown": ONU_STATES["unknown"],
 }
-_OF_LINKS: Final = {"state": LINK_STATES, "admin_state": _ADMIN_STATES, "down_cause": PORT_CAUSES}
+_LINK_ADMIN_STATES: Final[Mapping[str, Text]] = {
+    "enabled": pgettext_lazy("port", "enabled"),
+    "disabled": pgettext_lazy("port", "disabled"),
+    "unknown": pgettext_lazy("port", "unknown"),
+}
+_OF_LINKS: Final = {"state": LINK_STATES, "admin_state": _LINK_ADMIN_STATES, "down_cause": PORT_CAUSES}
 _OF_PARTS: Final = {"state": BOARD_STATES}
 _WORDS: Final[Mapping[Entity, Mapping[str, Mapping[str, Text]]]] = {
     Entity.ONU: {

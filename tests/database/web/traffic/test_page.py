@@ -117,6 +117,12 @@ def test_the_page_is_about_a_site_or_an_olt(viewer: Client, places: list[Place])
     assert "NORTE1" not in viewer.get(f"/traffic/?site=Centro&olt={places[0].olt.pk}").content.decode()
 
 
+def test_without_any_traffic_it_says_what_is_needed(viewer: Client, places: list[Place]) -> None:
+    page = viewer.get("/traffic/?site=nowhere", headers=ENGLISH).content.decode()
+    assert "a job that collects traffic is needed" in page
+    assert "ONUs with the most traffic" not in page
+
+
 def test_an_uplink_in_a_list_leads_to_its_page(viewer: Client, places: list[Place]) -> None:
     olt, now = places[0].olt, places[0].now
     link = Uplink.objects.create(olt=olt, place="234954752", name="eth0/9/0", updated_at=now)
@@ -202,7 +208,7 @@ def test_a_port_shows_its_own_traffic(viewer: Client, places: list[Place]) -> No
     assert found.traffic is not None
     url = f"/olts/{place.olt.pk}/ports/{place.port.pk}/"
     page = strip_tags(viewer.get(url, headers=ENGLISH).content.decode())
-    assert "in use of GPON 2.49 Gbit/s / 1.24 Gbit/s" in page
+    assert "line rate GPON 2.49 Gbit/s / 1.24 Gbit/s" in page
 
 
 def test_a_port_that_only_its_onus_name_has_no_traffic_of_its_own(

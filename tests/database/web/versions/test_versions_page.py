@@ -8,6 +8,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+import typer
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -101,6 +102,13 @@ def test_an_olt_without_a_model_in_its_settings_counts_as_the_one_that_it_says(v
     assert f'<a href="/olts/{third.pk}/">1</a>' in page
 
 
+def test_a_site_without_onus_is_not_an_empty_installation(viewer: Client, onus: list[Onu]) -> None:
+    page = viewer.get("/versions/?site=nowhere", headers=ENGLISH).content.decode()
+    assert "No ONU matches." in page
+    assert "No OLT matches." in page
+    assert "No ONUs yet." not in page
+
+
 def test_what_nobody_knows_is_said_and_hostile_versions_are_text(viewer: Client, onus: list[Onu]) -> None:
     make(onus[0].olt, 9, HOSTILE)
     page = viewer.get("/versions/?olt=999999999999999999999&brand=x", headers=ENGLISH).content.decode()
@@ -171,6 +179,9 @@ def test_the_command_line_counts_and_finds_them(onus: list[Onu], capsys: pytest.
     versions(site="Centro", as_json=True)
     said = json.loads(capsys.readouterr().out)
     assert sum(each["onus"] for each in said["onus"]) == 4
+    with pytest.raises(typer.Exit):
+        versions(site="nowhere")
+    assert "no OLT is at the site 'nowhere'" in capsys.readouterr().err
     versions(olt="other")
     assert "X4" in capsys.readouterr().out
     list_onus(model="X4", sw_version="V1", hw_version="A", as_json=True)
