@@ -278,11 +278,10 @@ def uplink(olt: Olt, port: int) -> None:
         description=("to the core", "to the core, second way", "", "video headend")[port],
         admin_state="enabled", speed_mbps=10_000 if up else 0, updated_at=ago(120), **(optics if up else {}),
     )  # fmt: skip
-    rates = {"in_bps": 2.9e9 / (port + 1), "out_bps": 3.8e8 / (port + 1)}
-    rates |= {"in_errors_s": 0.4 if port == 1 else 0.0}
-    rates |= dict.fromkeys(("out_errors_s", "in_discards_s", "out_discards_s"), 0.0)
+    faults = dict.fromkeys(("out_errors_s", "in_discards_s", "out_discards_s"), 0.0)
+    faults["in_errors_s"] = 0.4 if port == 1 else 0.0
     if up:
-        a_day_of(olt, Subject.LINK, row.pk, optics | rates)
+        a_day_of(olt, Subject.LINK, row.pk, optics | faults)
 
 
 def a_day_of(olt: Olt, subject: Subject, number: int, numbers: dict[str, float]) -> None:
@@ -336,13 +335,7 @@ def week_of_traffic(olt: Olt) -> None:
     onu = Onu.objects.get(serial="HWTC00000007")
     neighbours = list(Onu.objects.filter(olt=olt).exclude(pk=onu.pk).values_list("id", flat=True)[:24])
     ports = list(PonPort.objects.filter(olt=olt).order_by("port").values_list("id", flat=True))
-    uplinks = [
-        Uplink.objects.create(
-            olt=olt, place=f"0/9/{number}", name=f"ethernet0/9/{number}", description="hacia el núcleo",
-            state="up", speed_mbps=10_000, updated_at=NOW,
-        ).pk
-        for number in range(2)
-    ]  # fmt: skip
+    uplinks = list(Uplink.objects.filter(olt=olt, state="up").order_by("place").values_list("id", flat=True))
     frames, rows = [], []
     for step in range(7 * 288, -1, -1):
         at = ago(300 * step)
