@@ -57,8 +57,11 @@ def _tables(profile: Profile, column: AskedColumn) -> Iterator[Table]:
     fact = known_facts()[entity].get(column.provides)
     if fact is None:
         return
-    rule = _generic_rule(column) or _rule(fact)
-    similar = _similar_tables(profile, entity)
+    rule, similar = _generic_rule(column) or _rule(fact), _similar_tables(profile, entity)
+    for table, its, source in find_columns(profile.name, column.rule_of):
+        rule = source.rule or its.rule
+        if table.entity is entity:
+            similar = [replace(table, name="", columns=(), origin=_ORIGIN)]
     for table in similar:
         yield replace(
             table,
@@ -66,6 +69,15 @@ def _tables(profile: Profile, column: AskedColumn) -> Iterator[Table]:
             technology=table.technology if len(similar) > 1 else "",
             columns=(Column(column.provides, Source(column.oid), rule, _ORIGIN, meaning=fact),),
         )
+
+
+def find_columns(family: str, oid: str) -> Iterator[tuple[Table, Column, Source]]:
+    """Yield where the profile of a family has a column; nothing for an empty OID."""
+    for table in profile_of_family(family).tables:
+        for column in table.columns:
+            yield from (
+                (table, column, source) for source in (column.source, *column.otherwise) if source.oid == oid
+            )
 
 
 def _generic_rule(column: AskedColumn) -> Rule | None:

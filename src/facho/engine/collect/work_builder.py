@@ -29,7 +29,7 @@ from facho.config import Config
 from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import MissingColumns, RequestPace, columns_to_leave_out, request_pace
 from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
-from facho.engine.collect.own_columns import own_column_helpers, with_own_columns
+from facho.engine.collect.own_columns import find_columns, own_column_helpers, with_own_columns
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import (
     AskedColumn,
@@ -231,15 +231,24 @@ def _helpers_of_own(own: str, columns: Iterable[AskedColumn]) -> Iterator[AskedC
 
 
 def _own_column(own: str, asked: AskedFact) -> AskedColumn | None:
-    """Return a column that is not in the OLT's own profile, and provides a fact by the rules of that fact.
+    """Return a column that is not in the OLT's own profile, and provides a fact by the rules of that fact, or
+    of a column of the profile that has another one.
 
     It is the operator's, or the generic profile has it of the OLT itself.
     """
     entity = asked.entity or Entity.ONU.value
     is_scalar = entity == Entity.OLT and asked.brand == GENERIC != own
-    if not asked.fact or (asked.read_as and not is_scalar):
+    rule_of = asked.read_as if asked.brand == own and _has_another_fact(own, asked) else ""
+    if not asked.fact or (asked.read_as and not is_scalar and not rule_of):
         return None
-    return AskedColumn(asked.name, asked.oid, asked.oid, entity=entity, provides=asked.fact)
+    column = AskedColumn(asked.name, asked.oid, asked.oid, entity=entity, provides=asked.fact)
+    return replace(column, rule_of=rule_of)
+
+
+def _has_another_fact(own: str, asked: AskedFact) -> bool:
+    """Return whether the profile column that a row is read as has facts, and not the one of the row."""
+    facts = {(table.entity.value, column.fact) for table, column, _ in find_columns(own, asked.read_as)}
+    return bool(facts) and (asked.entity or Entity.ONU.value, asked.fact) not in facts
 
 
 def _profile_column(own: str, asked: AskedFact) -> AskedColumn:
