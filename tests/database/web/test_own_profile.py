@@ -250,6 +250,13 @@ def test_a_replaced_profile_is_noted_on_the_page_in_the_api_and_by_the_doctor(
         assert families_to_sync(profiles_in_use()) == []
 
 
+def test_the_doctor_names_files_that_are_not_read_for_their_ending(folder: Path) -> None:
+    for name in ("a.yml", "B.YAML", "notes.txt"):
+        (folder / name).write_text("")
+    (found,) = [each for each in check_own_profiles(current()) if each.level == "warning"]
+    assert found.told == "not read: B.YAML, a.yml"
+
+
 def test_the_doctor_names_workers_with_other_files(folder: Path) -> None:
     register_worker("here:1", 4, NOW)
     assert check_profiles_of_workers(NOW, current()).level == "ok"

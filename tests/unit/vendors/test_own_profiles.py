@@ -208,16 +208,32 @@ def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path) -> No
     ]
 
 
+def test_a_name_that_cannot_be_shown_or_stored_is_refused(tmp_path: Path) -> None:
+    # Names of old file servers are no UTF-8: the database would refuse the reason of an execution with it.
+    (tmp_path / os.fsdecode(b"caf\xe9.yaml")).write_text("{")
+    (tmp_path / "a\nb.yaml").write_text(acme())
+    library = load_library(write(tmp_path, acme=acme()))
+    told = [str(each) for each in library.own.every_mistake]
+    assert [each.partition("line 1: ")[2] for each in told] == [
+        "'a\\nb.yaml' is not read: nothing could show its name",
+        "'caf\\udce9.yaml' is not read: nothing could show its name",
+    ]
+    assert all(each.isprintable() for each in told)
+    assert "acme" in library.profiles
+
+
 def test_files_that_everybody_may_write_are_not_read(tmp_path: Path) -> None:
     folder = write(tmp_path / "profiles", acme=acme())
     (folder / "acme.yaml").chmod(0o666)
     library = load_library(folder)
     assert mistakes(library) == ["acme.yaml, line 1: everybody may write to it: chmod o-w"]
     (folder / "acme.yaml").chmod(0o644)
-    folder.chmod(0o777)
-    assert mistakes(load_library(folder)) == [
-        "profiles, line 1: everybody may put files there, so none is read: chmod o-w"
-    ]
+    # In a folder like /tmp everybody may put a file, too.
+    for mode in (0o777, 0o1777):
+        folder.chmod(mode)
+        assert mistakes(load_library(folder)) == [
+            "profiles, line 1: everybody may put files there, so none is read: chmod o-w"
+        ]
 
 
 def test_too_many_files_are_told(tmp_path: Path) -> None:
