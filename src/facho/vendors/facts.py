@@ -344,5 +344,8 @@ def _other_history(name: str, fact: Fact, known: Registry) -> str:
 
 
 def join_facts(known: Registry, declared: Registry) -> Registry:
-    """Return the facts of both; a fact that is known stays as it is."""
-    return {entity: {**declared.get(entity, {}), **known.get(entity, {})} for entity in Entity}
+    """Return the facts of both; a fact that is known stays as it is, and where it is in the order."""
+    return {
+        entity: {**known.get(entity, {}), **declared.get(entity, {}), **known.get(entity, {})}
+        for entity in Entity
+    }
