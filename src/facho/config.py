@@ -353,8 +353,12 @@ def _remote_write_contradictions(config: Config) -> Iterator[str]:
     if config.remote_write_key_file and not config.remote_write_cert_file:
         yield "FACHO_REMOTE_WRITE_KEY_FILE needs FACHO_REMOTE_WRITE_CERT_FILE, the certificate of the key"
     for name in ("user", "password", "token", "tenant"):
-        if not _is_header_text(getattr(config, f"remote_write_{name}")):
+        text = getattr(config, f"remote_write_{name}")
+        # A user and a password are sent encoded.
+        if not _is_header_text(text) or (name in ("token", "tenant") and not text.isascii()):
             yield f"FACHO_REMOTE_WRITE_{name.upper()} has characters that cannot be sent"
+    if ":" in config.remote_write_user:
+        yield "FACHO_REMOTE_WRITE_USER must not have a colon: receivers read what follows as the password"
     if config.remote_write_backlog < timedelta(hours=1):
         yield "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more: what is too old is dropped by hours"
     if config.remote_write_backlog > config.keep_history:
@@ -374,7 +378,8 @@ def _url_mistakes(variable: str, url: str) -> Iterator[str]:
     """Yield what is wrong with a URL. It is not repeated: it may have a password."""
     try:
         parts = urlsplit(url)
-        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        host = (parts.hostname or "").encode("idna")
+        is_web = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
     except ValueError:
         parts, is_web = urlsplit(""), False
     if not is_web or not url.isascii() or not url.isprintable() or " " in url:

@@ -138,6 +138,18 @@ def test_all_mistakes_are_named_at_once(home: dict[str, str]) -> None:
             WRITE | {"FACHO_REMOTE_WRITE_TOKEN": "two\nlines"},
             "FACHO_REMOTE_WRITE_TOKEN has characters that cannot be sent",
         ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_TENANT": "Bogotá"},
+            "FACHO_REMOTE_WRITE_TENANT has characters that cannot be sent",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_USER": "a:b", "FACHO_REMOTE_WRITE_PASSWORD": "hidden"},
+            "FACHO_REMOTE_WRITE_USER must not have a colon",
+        ),
+        (
+            {"FACHO_REMOTE_WRITE_URL": "https://metrics..example.net/write"},
+            "FACHO_REMOTE_WRITE_URL must be a URL that begins with http:// or https://",
+        ),
         (WRITE | {"FACHO_REMOTE_WRITE_BACKLOG": "10m"}, "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more"),
         (
             WRITE | {"FACHO_REMOTE_WRITE_BACKLOG": "91d"},
