@@ -57,6 +57,14 @@ def test_a_receiver_that_is_away_is_named_with_its_reason_and_since_when() -> No
 
 
 @pytest.mark.usefixtures("_sending")
+def test_olts_that_wait_for_their_turn_do_not_hide_that_the_receiver_is_away() -> None:
+    make_olt("olt-that-waits")
+    store.add_new_olts(NOW - timedelta(minutes=30))
+    store.store_failure(NOW - timedelta(minutes=40), "no connection: Connection refused")
+    assert finding().told.startswith("the receiver has taken nothing for 40 min")
+
+
+@pytest.mark.usefixtures("_sending")
 def test_olts_that_are_behind_are_counted() -> None:
     RemoteWriteCursor.objects.update(sent_to=NOW - timedelta(minutes=50))
     found = finding()
