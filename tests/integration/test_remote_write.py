@@ -139,3 +139,30 @@ def test_a_killed_sender_is_followed_by_one_that_sends_the_rest(
     found = prometheus.samples("facho_onu_rx_power_dbm", site.clock.now.timestamp())
     assert [time for time, _ in found[onu_labels(site, 0)]] == [time.timestamp() for time in times]
     assert read_remote_write(site.clock.now).sent > 0
+
+
+def test_all_olts_of_a_fleet_are_sent_after_an_outage_of_hours(
+    make_site: MakeSite, prometheus: Prometheus
+) -> None:
+    """A Prometheus takes nothing that is an hour older than its newest sample: no OLT gets ahead."""
+    # More than one step takes.
+    sites = [make_site(at("10:00"), prometheus.write_url, f"olt-{number}") for number in range(60)]
+    clock = sites[0].clock
+    sender = sites[0].sender()
+    for _ in range(2):
+        sender.step()
+    prometheus.stop()
+    for _ in range(11):
+        clock.now += 17 * MINUTE
+        for number, site in enumerate(sites):
+            site.clock.now = clock.now + timedelta(seconds=number)
+            site.collect({0: -20.0})
+        sender.step()
+        close_hours(clock.now, grace=site.config.history_close_after, most=100)
+    prometheus.start()
+    for _ in range(30):
+        clock.now += timedelta(seconds=5)
+        sender.step()
+    found = prometheus.samples("facho_onu_rx_power_dbm", clock.now.timestamp(), 4 * 3600)
+    assert [len(samples) for samples in found.values()] == [11] * 60
+    assert read_remote_write(clock.now).refused == 0

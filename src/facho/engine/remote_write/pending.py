@@ -20,7 +20,7 @@ from facho.apps.discovery.models import Collected
 from facho.apps.history.models import Subject
 from facho.apps.history.store import HOUR, hour_of, milliseconds
 from facho.apps.remote_write.selectors import QUIET
-from facho.apps.remote_write.store import Counts, Cursor
+from facho.apps.remote_write.store import MOMENT, Counts, Cursor, next_hour
 from facho.config import Config
 from facho.core.frames import Sheet, count_values, read_sheet
 from facho.core.history_facts import Damaged
@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 # Collections of an OLT in one visit. More of the same moment are always taken together.
 _FRAMES_PER_VISIT: Final = 40
 _ALL: Final = 1_000_000
-_MOMENT: Final = timedelta(milliseconds=1)
 # An hour may be closed between the look at the clock and the reading of its frames.
 _CLOSING: Final = timedelta(minutes=1)
 _STATES: Final = "state"
@@ -53,6 +52,8 @@ class Visit:
     unreadable: Counts = field(default_factory=Counts)
     # More is waiting already.
     has_more: bool = False
+    # The next hour is for when other OLTs are done with this one.
+    is_ahead: bool = False
 
     def reach(self, sent_to: datetime) -> None:
         self.cursor = replace(self.cursor, sent_to=max(sent_to, self.cursor.sent_to))
@@ -73,7 +74,7 @@ class Pending:
         self._drop_old()
         yield from self._numbers()
         # Many receivers take nothing that is an hour older than the newest that they have.
-        if not self._visit.has_more:
+        if not (self._visit.has_more or self._visit.is_ahead):
             yield from self._states()
             yield from self._status()
 
@@ -84,11 +85,11 @@ class Pending:
             # The clock was set back.
             visit.cursor = replace(visit.cursor, sent_to=now, states_sent_to=now)
         # Whole hours: counting what is dropped reads each of them once.
-        oldest = hour_of(now - backlog) - _MOMENT
+        oldest = hour_of(now - backlog) - MOMENT
         if visit.cursor.sent_to >= oldest:
             return
         # Only while a sender ran, samples were queued that could be dropped; not before there was a receiver.
-        queued_to = min(oldest, hour_of(visit.cursor.due_at) - _MOMENT)
+        queued_to = min(oldest, hour_of(visit.cursor.due_at) - MOMENT)
         if visit.cursor.sent_to < queued_to:
             visit.too_old += Counts(too_old=self._count(visit.cursor.sent_to, queued_to))
         visit.reach(oldest)
@@ -96,22 +97,29 @@ class Pending:
 
     def _count(self, after: datetime, before: datetime) -> int:
         """Return how many values there are between these times; a missing one counts as one."""
-        times = [self._olt_id, *Subject.values, sql.db_time(after), sql.db_time(before + _MOMENT), _ALL]
+        times = [self._olt_id, *Subject.values, sql.db_time(after), sql.db_time(before + MOMENT), _ALL]
         found = [bytes(data) for _, _, data in sql.fetch_with_blobs(_FRAMES, times)]
-        hour = _next_hour(after)
+        hour = next_hour(after)
         while hour < before:
             found += (data for _, data in self._closed(hour))
             hour += HOUR
         return sum(count_values(sheet, milliseconds(after)) for sheet in self._sheets(found))
 
     def _numbers(self) -> Iterator[Piece]:
-        hour = _next_hour(self._visit.cursor.sent_to)
+        hour = next_hour(self._visit.cursor.sent_to)
         if hour < hour_of(self._now + _CLOSING - self._config.history_close_after):
             yield from self._past_hour(hour)
-            self._visit.reach(hour + HOUR - _MOMENT)
+            self._visit.reach(hour + HOUR - MOMENT)
             self._visit.has_more = True
             return
-        frames = self._frames(self._now + HOUR, _FRAMES_PER_VISIT)
+        frames = self._frames(hour + HOUR, _FRAMES_PER_VISIT)
+        if hour < hour_of(self._now):
+            self._visit.has_more = bool(frames)
+            if not frames and self._visit.cursor.until < self._now:
+                self._visit.is_ahead = True
+                self._visit.reach(min(hour + HOUR - MOMENT, self._now - QUIET))
+                return
+            frames = frames or self._frames(self._now + HOUR, _FRAMES_PER_VISIT)
         if len(frames) == _FRAMES_PER_VISIT:
             self._visit.has_more = True
             # Those of the last moment may not be all.
@@ -268,11 +276,6 @@ class Pending:
 
     def _encode_labels(self, **own: str) -> bytes:
         return encode_labels({**self._labels.names.labels, **own})
-
-
-def _next_hour(sent_to: datetime) -> datetime:
-    """Return the hour of the first moment that was not sent."""
-    return hour_of(sent_to + _MOMENT)
 
 
 _ENTITIES: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.LINK.value: "uplink"}
