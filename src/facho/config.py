@@ -359,12 +359,24 @@ def _remote_write_contradictions(config: Config) -> Iterator[str]:
             yield f"FACHO_REMOTE_WRITE_{name.upper()} has characters that cannot be sent"
     if ":" in config.remote_write_user:
         yield "FACHO_REMOTE_WRITE_USER must not have a colon: receivers read what follows as the password"
+    for name, longest, text in _REMOTE_WRITE_LONGEST:
+        if getattr(config, name) > longest:
+            yield f"{PREFIX}{name.upper()} must not be longer than {text}"
+    for name, most in _REMOTE_WRITE_MOST:
+        if getattr(config, name) > most:
+            yield f"{PREFIX}{name.upper()} must not be larger than {most}"
     if config.remote_write_backlog < timedelta(hours=1):
         yield "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more: what is too old is dropped by hours"
     if config.remote_write_backlog > config.keep_history:
         yield "FACHO_REMOTE_WRITE_BACKLOG must not be longer than FACHO_KEEP_HISTORY: the rest is removed"
 
 
+# An OLT that is claimed or waits for longer than an hour counts as left from before the clock was set back.
+_REMOTE_WRITE_LONGEST: Final = (
+    ("remote_write_timeout", timedelta(minutes=10), "10m"),
+    ("remote_write_step", timedelta(minutes=10), "10m"),
+)
+_REMOTE_WRITE_MOST: Final = (("remote_write_batch", 100_000), ("remote_write_connections", 100))
 # Two ways to say who we are are none.
 _REMOTE_WRITE_ONE_OF: Final = (
     ("remote_write_password", "remote_write_password_file"),

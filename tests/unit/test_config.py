@@ -138,6 +138,15 @@ def test_all_mistakes_are_named_at_once(home: dict[str, str]) -> None:
             WRITE | {"FACHO_REMOTE_WRITE_TOKEN": "two\nlines"},
             "FACHO_REMOTE_WRITE_TOKEN has characters that cannot be sent",
         ),
+        (WRITE | {"FACHO_REMOTE_WRITE_STEP": "2h"}, "FACHO_REMOTE_WRITE_STEP must not be longer than 10m"),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_TIMEOUT": "11m"},
+            "FACHO_REMOTE_WRITE_TIMEOUT must not be longer than 10m",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_CONNECTIONS": "100000"},
+            "FACHO_REMOTE_WRITE_CONNECTIONS must not be larger than 100",
+        ),
         (
             WRITE | {"FACHO_REMOTE_WRITE_TENANT": "Bogotá"},
             "FACHO_REMOTE_WRITE_TENANT has characters that cannot be sent",

@@ -34,7 +34,12 @@ def test_without_a_receiver_it_is_off() -> None:
     assert check_remote_write(NOW, Config()).told == "off: FACHO_REMOTE_WRITE_URL is empty"
 
 
+def test_without_an_olt_there_is_nothing_to_send() -> None:
+    assert (finding().level, finding().told) == (Level.OK, "there is no OLT yet")
+
+
 def test_without_a_process_that_sends_there_is_what_to_start() -> None:
+    make_olt()
     found = finding()
     assert (found.level, found.told) == (Level.ERROR, "no process sends samples; 0 samples sent")
     assert found.do == "start the engine: facho up, or facho remote-write"

@@ -46,6 +46,10 @@ _DROPPED: Final = {"too_old": "too old", "refused": "refused", "unreadable": "un
 
 
 def _receiver_finding(state: RemoteWriteState, counts: str, now: datetime, config: Config) -> Finding | None:
+    from facho.apps.hosts.models import Olt
+
+    if state.last_due_at is None and not Olt.objects.exists():
+        return ok(_WHAT, "there is no OLT yet")
     if state.last_due_at is None or now - state.last_due_at > _IDLE:
         text = f"no process sends samples; {counts}"
         return error(_WHAT, text, f"{start_advice(config)}, or facho remote-write")
