@@ -339,11 +339,11 @@ def _remote_write_contradictions(config: Config) -> Iterator[str]:
         for each in dataclasses.fields(config)
         if each.name.startswith("remote_write_") and each.type == "str" and getattr(config, each.name)
     ]
-    if given and not config.remote_write_url:
-        yield f"FACHO_REMOTE_WRITE_URL is empty, and {given[0]} is set: set both or none"
+    if not config.remote_write_url:
+        if given:
+            yield f"FACHO_REMOTE_WRITE_URL is empty, and {given[0]} is set: set both or none"
         return
-    if config.remote_write_url:
-        yield from _url_mistakes("FACHO_REMOTE_WRITE_URL", config.remote_write_url)
+    yield from _url_mistakes("FACHO_REMOTE_WRITE_URL", config.remote_write_url)
     for one, other in _REMOTE_WRITE_ONE_OF:
         if getattr(config, one) and getattr(config, other):
             yield f"{PREFIX}{one.upper()} and {PREFIX}{other.upper()} are both set: remove one"
@@ -367,8 +367,12 @@ def _remote_write_contradictions(config: Config) -> Iterator[str]:
             yield f"{PREFIX}{name.upper()} must not be larger than {most}"
     if config.remote_write_backlog < timedelta(hours=1):
         yield "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more: what is too old is dropped by hours"
-    if config.remote_write_backlog > config.keep_history:
-        yield "FACHO_REMOTE_WRITE_BACKLOG must not be longer than FACHO_KEEP_HISTORY: the rest is removed"
+    # What is too old is counted when its hour has ended, and hours are removed by when they began.
+    if config.remote_write_backlog + timedelta(hours=2) > config.keep_history:
+        yield (
+            "FACHO_REMOTE_WRITE_BACKLOG must be 2 hours shorter than FACHO_KEEP_HISTORY: "
+            "the rest is removed before it is sent or counted"
+        )
 
 
 # An OLT that is claimed or waits for longer than an hour counts as left from before the clock was set back.
