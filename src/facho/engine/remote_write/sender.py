@@ -92,8 +92,8 @@ class Outage:
             self._pause = None
             self._has_refused = self._has_refused and had_refusals
 
-    def note_refusal(self, error: Refused) -> bool:
-        """Return whether it is the first one since a step without any."""
+    def note_refusal(self, error: Refused) -> None:
+        """Log it if it is the first one since a step without any."""
         with self._lock:
             is_first, self._has_refused = not self._has_refused, True
         if is_first:
@@ -101,7 +101,6 @@ class Outage:
                 "the receiver refuses samples, they are dropped",
                 extra={"action": "remote_write_refused", "error": str(error)},
             )
-        return is_first
 
 
 class Sender:
@@ -172,7 +171,7 @@ class Sender:
 
     def deliver(self, pieces: Sequence[Piece]) -> Counts:
         """Send pieces. Of those that are refused together, find out which ones are refused alone."""
-        counts, waiting, in_vain = Counts(), [pieces], 0
+        counts, waiting, in_vain, reason = Counts(), [pieces], 0, ""
         while waiting:
             several = waiting.pop()
             samples = sum(piece.samples for piece in several)
@@ -187,15 +186,14 @@ class Sender:
                 in_vain += 1
                 if len(several) == 1 or in_vain > _MOST_REFUSED:
                     counts += Counts(refused=samples)
-                    self._note_refusal(error)
+                    self._outage.note_refusal(error)
+                    reason = str(error)
                 else:
                     middle = len(several) // 2
                     waiting += (several[middle:], several[:middle])
+        if reason:
+            store.store_refusal(self._clock(), reason)
         return counts
-
-    def _note_refusal(self, error: Refused) -> None:
-        if self._outage.note_refusal(error):
-            store.store_refusal(self._clock(), str(error))
 
     @property
     def batch_size(self) -> int:

@@ -131,6 +131,21 @@ def test_of_samples_that_are_refused_together_the_good_ones_arrive(make_site: Ma
     assert state.refusal == "HTTP 400 Bad Request: out of order sample"
 
 
+def test_refusals_that_go_on_stay_recent_and_are_logged_once(
+    make_site: MakeSite, caplog: pytest.LogCaptureFixture
+) -> None:
+    site, receiver = started(make_site)
+    sender = site.sender(receiver)
+    receiver.bad = -21.0
+    for _ in range(3):
+        site.collect({0: -21.0})
+        site.wait(MINUTE)
+        sender.step()
+    assert read_remote_write(site.clock.now).refused_at == site.clock.now
+    actions = [getattr(record, "action", "") for record in caplog.records]
+    assert actions.count("remote_write_refused") == 1
+
+
 def test_a_receiver_that_refuses_everything_is_not_asked_for_each_sample(make_site: MakeSite) -> None:
     site, receiver = started(make_site, remote_write_step=timedelta(seconds=1))
     for number in range(39):
