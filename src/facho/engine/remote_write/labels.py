@@ -119,16 +119,19 @@ class OltLabels:
 
     def read_onus(self) -> OnuStates:
         """Read labels and states of the ONUs, which are in the same rows."""
-        columns = ("id", "address", "serial", "frame", "slot", "port", "state", "presence")
+        columns = ("id", "address", "serial", "mac", "frame", "slot", "port", "state", "presence")
         found = sql.fetch_columns(Onu, self._olt_id, columns)
-        ids, addresses, serials, frames, slots, ports, states, presences = found
+        ids, addresses, serials, macs, frames, slots, ports, states, presences = found
         places = [
             "" if numbers[-1] is None else place_of(*numbers)
             for numbers in zip(ids, frames, slots, ports, strict=True)
         ]
+        # ONUs of EPON have a MAC and no serial.
         labels = {
-            onu: self._encode(onu=str(onu), place=address or "", port=place, serial=serial)
-            for onu, address, serial, place in zip(ids, addresses, serials, places, strict=True)
+            onu: self._encode(
+                onu=str(onu), place=address or "", port=place, serial=serial, mac="" if serial else mac
+            )
+            for onu, address, serial, mac, place in zip(ids, addresses, serials, macs, places, strict=True)
         }
         self._keep(Subject.ONU, labels)
         online = [_is_online(*each) for each in zip(states, presences, strict=True)]

@@ -451,6 +451,19 @@ def test_an_onu_that_was_just_found_is_looked_up(make_site: MakeSite) -> None:
     assert [each.labels["serial"] for each in receiver.series if each.name == POWER][-1] == "NEW"
 
 
+def test_an_onu_without_a_serial_is_sent_with_its_mac(make_site: MakeSite) -> None:
+    site, receiver = started(make_site)
+    sender = site.sender(receiver)
+    onu = site.onus[0]
+    onu.serial, onu.mac = "", "aa:bb:cc:00:00:01"
+    onu.save()
+    site.collect({0: -20.0})
+    site.wait(MINUTE)
+    sender.step()
+    labels = next(each.labels for each in receiver.series if each.name == POWER)
+    assert (labels["mac"], "serial" in labels) == ("aa:bb:cc:00:00:01", False)
+
+
 def test_a_clock_that_was_set_back_does_not_stop_it(make_site: MakeSite) -> None:
     site, receiver = started(make_site)
     sender = site.sender(receiver)
