@@ -332,8 +332,9 @@ def an_olt(olt: Olt, jobs: list[SnmpJob]) -> None:
 
 def week_of_traffic(olt: Olt) -> None:
     """Five minutes apart: busy in the evening, more on Sunday, and one night without any collection."""
+    # It is behind another OLT, whose ports are not collected.
     onu = Onu.objects.get(serial="HWTC00000007")
-    neighbours = list(Onu.objects.filter(olt=olt).exclude(pk=onu.pk).values_list("id", flat=True)[:24])
+    onus = list(Onu.objects.filter(olt=olt).values_list("id", flat=True)[:24])
     ports = list(PonPort.objects.filter(olt=olt).order_by("port").values_list("id", flat=True))
     uplinks = list(Uplink.objects.filter(olt=olt, state="up").order_by("place").values_list("id", flat=True))
     frames, rows = [], []
@@ -342,14 +343,17 @@ def week_of_traffic(olt: Olt) -> None:
         if 700 < step < 760:
             continue
         many = load_at(at)
-        shares: dict[Subject, dict[int, tuple[float, float]]] = {
-            Subject.ONU: {
-                number: share_of(many, place, 9e7) for place, number in enumerate([onu.pk, *neighbours])
+        shares: dict[tuple[int, Subject], dict[int, tuple[float, float]]] = {
+            (onu.olt_id, Subject.ONU): {onu.pk: share_of(many, 0, 9e7)},
+            (olt.pk, Subject.ONU): {number: share_of(many, place, 9e7) for place, number in enumerate(onus)},
+            (olt.pk, Subject.PORT): {
+                number: share_of(many, place, 9e8) for place, number in enumerate(ports)
             },
-            Subject.PORT: {number: share_of(many, place, 9e8) for place, number in enumerate(ports)},
-            Subject.LINK: {number: share_of(many, place, 3e9)[::-1] for place, number in enumerate(uplinks)},
+            (olt.pk, Subject.LINK): {
+                number: share_of(many, place, 3e9)[::-1] for place, number in enumerate(uplinks)
+            },
         }
-        for subject, rates in shares.items():
+        for (olt_id, subject), rates in shares.items():
             sent, received = RATES[subject]
             total = tuple(sum(each[side] for each in rates.values()) for side in (0, 1))
             numbers = dict(rates) if subject == Subject.ONU else {**rates, TOTAL_NUMBER: total}
@@ -357,9 +361,9 @@ def week_of_traffic(olt: Olt) -> None:
                 sent: [one for one, _ in numbers.values()],
                 received: [two for _, two in numbers.values()],
             }
-            frames += make_frame(olt.pk, at, subject, list(numbers), columns)
+            frames += make_frame(olt_id, at, subject, list(numbers), columns)
             if step == 0:
-                rows += [traffic_now(olt.pk, subject, rates)]
+                rows += [traffic_now(olt_id, subject, rates)]
     insert_past_frames(frames, NOW)
     upsert_traffic(rows)
 

@@ -89,8 +89,16 @@ def test_such_a_token_reads_nothing_else() -> None:
     assert asking(Role.METRICS).get("/api/v1/nodes/").status_code == 403
 
 
+def test_remote_write_is_not_told_while_it_is_off() -> None:
+    """Positions of a time when it was on would look like a backlog that grows for ever."""
+    fill(1)
+    RemoteWriteTotals.objects.create(failing_since=timezone.now())
+    assert not [name for name, *_labels in values(scrape()) if "remote_write" in name]
+
+
 @pytest.mark.both_databases
-def test_every_metric_of_the_catalogue_is_told_and_no_other() -> None:
+def test_every_metric_of_the_catalogue_is_told_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "current", lambda: Config(remote_write_url="https://metrics.example.net/"))
     fill(5)
     now = timezone.now()
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
