@@ -123,6 +123,7 @@ class TrafficOfOlts(ReadOnlyRows[OltTraffic]):
     serializer_class = TrafficSerializer
     filterset_class = TrafficFilter
     orderings: ClassVar = ("olt", "in_bps", "out_bps", "at")
+    in_index = True
 
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "now": database_now()}
@@ -137,8 +138,9 @@ class TrafficOfOlts(ReadOnlyRows[OltTraffic]):
         now, peak = name_rates(given["subject"], tops.now, tops.peak)
         return Response(TopSerializer({"now": now, "peak": peak}).data)
 
+    # It answers for one OLT only.
     @extend_schema(parameters=[_pon_question()], responses=PonUseSerializer(many=True), filters=False)
-    @action(detail=False, pagination_class=None)
+    @action(detail=False, pagination_class=None, in_index=False)
     def pons(self, request: Request) -> Response:
         """How much of its line rate each PON of an OLT uses; nothing of an old collection."""
         olt = _read_question(request, _pon_question())["olt"]
