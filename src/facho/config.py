@@ -339,11 +339,11 @@ def _remote_write_contradictions(config: Config) -> Iterator[str]:
         for each in dataclasses.fields(config)
         if each.name.startswith("remote_write_") and each.type == "str" and getattr(config, each.name)
     ]
-    if given and not config.remote_write_url:
-        yield f"FACHO_REMOTE_WRITE_URL is empty, and {given[0]} is set: set both or none"
+    if not config.remote_write_url:
+        if given:
+            yield f"FACHO_REMOTE_WRITE_URL is empty, and {given[0]} is set: set both or none"
         return
-    if config.remote_write_url:
-        yield from _url_mistakes("FACHO_REMOTE_WRITE_URL", config.remote_write_url)
+    yield from _url_mistakes("FACHO_REMOTE_WRITE_URL", config.remote_write_url)
     for one, other in _REMOTE_WRITE_ONE_OF:
         if getattr(config, one) and getattr(config, other):
             yield f"{PREFIX}{one.upper()} and {PREFIX}{other.upper()} are both set: remove one"
@@ -353,14 +353,34 @@ def _remote_write_contradictions(config: Config) -> Iterator[str]:
     if config.remote_write_key_file and not config.remote_write_cert_file:
         yield "FACHO_REMOTE_WRITE_KEY_FILE needs FACHO_REMOTE_WRITE_CERT_FILE, the certificate of the key"
     for name in ("user", "password", "token", "tenant"):
-        if not _is_header_text(getattr(config, f"remote_write_{name}")):
+        text = getattr(config, f"remote_write_{name}")
+        # A user and a password are sent encoded.
+        if not _is_header_text(text) or (name in ("token", "tenant") and not text.isascii()):
             yield f"FACHO_REMOTE_WRITE_{name.upper()} has characters that cannot be sent"
+    if ":" in config.remote_write_user:
+        yield "FACHO_REMOTE_WRITE_USER must not have a colon: receivers read what follows as the password"
+    for name, longest, text in _REMOTE_WRITE_LONGEST:
+        if getattr(config, name) > longest:
+            yield f"{PREFIX}{name.upper()} must not be longer than {text}"
+    for name, most in _REMOTE_WRITE_MOST:
+        if getattr(config, name) > most:
+            yield f"{PREFIX}{name.upper()} must not be larger than {most}"
     if config.remote_write_backlog < timedelta(hours=1):
         yield "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more: what is too old is dropped by hours"
-    if config.remote_write_backlog > config.keep_history:
-        yield "FACHO_REMOTE_WRITE_BACKLOG must not be longer than FACHO_KEEP_HISTORY: the rest is removed"
+    # What is too old is counted when its hour has ended, and hours are removed by when they began.
+    if config.remote_write_backlog + timedelta(hours=2) > config.keep_history:
+        yield (
+            "FACHO_REMOTE_WRITE_BACKLOG must be 2 hours shorter than FACHO_KEEP_HISTORY: "
+            "the rest is removed before it is sent or counted"
+        )
 
 
+# An OLT that is claimed or waits for longer than an hour counts as left from before the clock was set back.
+_REMOTE_WRITE_LONGEST: Final = (
+    ("remote_write_timeout", timedelta(minutes=10), "10m"),
+    ("remote_write_step", timedelta(minutes=10), "10m"),
+)
+_REMOTE_WRITE_MOST: Final = (("remote_write_batch", 100_000), ("remote_write_connections", 100))
 # Two ways to say who we are are none.
 _REMOTE_WRITE_ONE_OF: Final = (
     ("remote_write_password", "remote_write_password_file"),
@@ -374,7 +394,8 @@ def _url_mistakes(variable: str, url: str) -> Iterator[str]:
     """Yield what is wrong with a URL. It is not repeated: it may have a password."""
     try:
         parts = urlsplit(url)
-        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        host = (parts.hostname or "").encode("idna")
+        is_web = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
     except ValueError:
         parts, is_web = urlsplit(""), False
     if not is_web or not url.isascii() or not url.isprintable() or " " in url:

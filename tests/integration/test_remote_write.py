@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from facho.apps.history.store import close_hours
+from facho.apps.history.store import close_hours, milliseconds
 from facho.apps.remote_write.models import RemoteWriteCursor
 from facho.apps.remote_write.selectors import read_remote_write
+from facho.config import Config
+from facho.core.write_request import encode_labels, encode_rows, write_request
+from facho.engine.remote_write.receiver import Receiver, Unavailable
 from tests.factories import at
 from tests.remote_write_samples import MakeSite, Site, closing_sites
+from tests.services.certificates import HOST, make_certificates
 from tests.services.prometheus import Labels, Prometheus
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
+BCRYPT_OF_SECRET = "$2b$04$apek0kEFoVvluHgRIoMBUeKMH1AAshVrIq7OtwE4Wek5zOpltla72"
 
 
 @pytest.fixture
@@ -139,3 +148,72 @@ def test_a_killed_sender_is_followed_by_one_that_sends_the_rest(
     found = prometheus.samples("facho_onu_rx_power_dbm", site.clock.now.timestamp())
     assert [time for time, _ in found[onu_labels(site, 0)]] == [time.timestamp() for time in times]
     assert read_remote_write(site.clock.now).sent > 0
+
+
+def test_a_receiver_with_tls_certificates_and_users(prometheus: Prometheus, tmp_path: Path) -> None:
+    right, wrong = (make_certificates(tmp_path, name) for name in ("right", "wrong"))
+    prometheus.stop()
+    prometheus.web_settings = (
+        f"tls_server_config: {{cert_file: {right.certificate}, key_file: {right.key},"
+        f" client_ca_file: {right.ca}, client_auth_type: RequireAndVerifyClientCert}}\n"
+        f"basic_auth_users: {{ana: {BCRYPT_OF_SECRET}}}\n"
+    )
+    prometheus.start()
+    config = Config(
+        remote_write_url=f"https://{HOST}:{prometheus.port}/api/v1/write",
+        remote_write_user="ana",
+        remote_write_password="secret",
+        remote_write_ca_file=str(right.ca),
+        remote_write_cert_file=str(right.certificate),
+        remote_write_key_file=str(right.key),
+    )
+    now = at("10:00")
+    # Whatever a device calls itself.
+    labels = encode_labels({"olt": 'a"b\\c\n\x01\ud800{}', "site": "Bogotá"})
+    row = encode_rows(milliseconds(now), ["facho_onu_rx_power_dbm"], [labels], [[-20.0]], most=10)
+    body = write_request(row)
+    for settings, problem in (
+        ({"remote_write_ca_file": str(wrong.ca)}, "its certificate is not trusted"),
+        ({"remote_write_cert_file": "", "remote_write_key_file": ""}, "TLS|no connection|closes"),
+        ({"remote_write_password": "wrong"}, "HTTP 401"),
+    ):
+        changed: dict[str, Any] = settings
+        with (
+            closing(Receiver(replace(config, **changed))) as receiver,
+            pytest.raises(Unavailable, match=problem),
+        ):
+            receiver.send(body)
+    with closing(Receiver(config)) as receiver:
+        receiver.send(body)
+    prometheus.stop()
+    prometheus.web_settings = ""
+    prometheus.start()
+    found = prometheus.samples("facho_onu_rx_power_dbm", now.timestamp())
+    assert found == {(("olt", 'a"b\\c\n\x01?{}'), ("site", "Bogotá")): [(now.timestamp(), -20.0)]}
+
+
+def test_all_olts_of_a_fleet_are_sent_after_an_outage_of_hours(
+    make_site: MakeSite, prometheus: Prometheus
+) -> None:
+    """A Prometheus takes nothing that is an hour older than its newest sample: no OLT gets ahead."""
+    # More than one step takes.
+    sites = [make_site(at("10:00"), prometheus.write_url, f"olt-{number}") for number in range(60)]
+    clock = sites[0].clock
+    sender = sites[0].sender()
+    for _ in range(2):
+        sender.step()
+    prometheus.stop()
+    for _ in range(11):
+        clock.now += 17 * MINUTE
+        for number, site in enumerate(sites):
+            site.clock.now = clock.now + timedelta(seconds=number)
+            site.collect({0: -20.0})
+        sender.step()
+        close_hours(clock.now, grace=site.config.history_close_after, most=100)
+    prometheus.start()
+    for _ in range(30):
+        clock.now += timedelta(seconds=5)
+        sender.step()
+    found = prometheus.samples("facho_onu_rx_power_dbm", clock.now.timestamp(), 4 * 3600)
+    assert [len(samples) for samples in found.values()] == [11] * 60
+    assert read_remote_write(clock.now).refused == 0

@@ -75,8 +75,8 @@ class Prometheus:
         with contextlib.closing(connection):
             try:
                 connection.request("GET", "/-/ready")
-                # With users it asks for a password, and is ready too.
-                return connection.getresponse().status in (200, 401)
+                # With users it asks for a password, with TLS for TLS, and is ready too.
+                return connection.getresponse().status in (200, 400, 401)
             except OSError:
                 return False
 

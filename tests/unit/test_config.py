@@ -138,10 +138,31 @@ def test_all_mistakes_are_named_at_once(home: dict[str, str]) -> None:
             WRITE | {"FACHO_REMOTE_WRITE_TOKEN": "two\nlines"},
             "FACHO_REMOTE_WRITE_TOKEN has characters that cannot be sent",
         ),
+        (WRITE | {"FACHO_REMOTE_WRITE_STEP": "2h"}, "FACHO_REMOTE_WRITE_STEP must not be longer than 10m"),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_TIMEOUT": "11m"},
+            "FACHO_REMOTE_WRITE_TIMEOUT must not be longer than 10m",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_CONNECTIONS": "100000"},
+            "FACHO_REMOTE_WRITE_CONNECTIONS must not be larger than 100",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_TENANT": "Bogotá"},
+            "FACHO_REMOTE_WRITE_TENANT has characters that cannot be sent",
+        ),
+        (
+            WRITE | {"FACHO_REMOTE_WRITE_USER": "a:b", "FACHO_REMOTE_WRITE_PASSWORD": "hidden"},
+            "FACHO_REMOTE_WRITE_USER must not have a colon",
+        ),
+        (
+            {"FACHO_REMOTE_WRITE_URL": "https://metrics..example.net/write"},
+            "FACHO_REMOTE_WRITE_URL must be a URL that begins with http:// or https://",
+        ),
         (WRITE | {"FACHO_REMOTE_WRITE_BACKLOG": "10m"}, "FACHO_REMOTE_WRITE_BACKLOG must be an hour or more"),
         (
-            WRITE | {"FACHO_REMOTE_WRITE_BACKLOG": "91d"},
-            "FACHO_REMOTE_WRITE_BACKLOG must not be longer than FACHO_KEEP_HISTORY",
+            WRITE | {"FACHO_REMOTE_WRITE_BACKLOG": "90d"},
+            "FACHO_REMOTE_WRITE_BACKLOG must be 2 hours shorter than FACHO_KEEP_HISTORY",
         ),
         ({"FACHO_RETENTION_CHUNK": "10001"}, "FACHO_RETENTION_CHUNK must not be larger than 10000"),
     ],
@@ -262,3 +283,7 @@ def test_what_is_needed_at_least_once_cannot_be_none(home: dict[str, str], name:
 )
 def test_a_broker_behind_tls_is_verified_unless_it_is_said_otherwise(given: str, used: str) -> None:
     assert Config(broker_url=given).broker == used
+
+
+def test_a_history_shorter_than_the_backlog_is_fine_without_remote_write(home: dict[str, str]) -> None:
+    assert read_config(home | {"FACHO_KEEP_HISTORY": "12h"}).keep_history == timedelta(hours=12)

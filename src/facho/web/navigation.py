@@ -118,6 +118,8 @@ GROUPS: Final = (
             Entry(_("clocks of OLTs"), "schedule", "discovery.clockstate"),
             Entry(_("ONUs by version"), "deployed_code", "discovery.versioncount"),
             Entry(_("traffic of OLTs"), "swap_vert", "traffic.olttraffic"),
+            Entry(_("positions of remote write"), "upload", "remote_write.remotewritecursor"),
+            Entry(_("totals of remote write"), "functions", "remote_write.remotewritetotals"),
             Entry(_("Unreadable rows"), "rule", "discovery.unreadablerows"),
             Entry(_("configurations of OLTs"), "fingerprint", "execution_coordinator.oltconfiguration"),
             Entry(_("notices"), "campaign", "notifications.notificationnotice"),

@@ -34,7 +34,12 @@ def test_without_a_receiver_it_is_off() -> None:
     assert check_remote_write(NOW, Config()).told == "off: FACHO_REMOTE_WRITE_URL is empty"
 
 
+def test_without_an_olt_there_is_nothing_to_send() -> None:
+    assert (finding().level, finding().told) == (Level.OK, "there is no OLT yet")
+
+
 def test_without_a_process_that_sends_there_is_what_to_start() -> None:
+    make_olt()
     found = finding()
     assert (found.level, found.told) == (Level.ERROR, "no process sends samples; 0 samples sent")
     assert found.do == "start the engine: facho up, or facho remote-write"
@@ -54,6 +59,14 @@ def test_a_receiver_that_is_away_is_named_with_its_reason_and_since_when() -> No
     assert found.level is Level.ERROR
     assert found.told.startswith("the receiver has taken nothing for 40 min: HTTP 503 Service Unavailable")
     assert found.do.startswith("samples wait for 1 d, then the oldest are dropped")
+
+
+@pytest.mark.usefixtures("_sending")
+def test_olts_that_wait_for_their_turn_do_not_hide_that_the_receiver_is_away() -> None:
+    make_olt("olt-that-waits")
+    store.add_new_olts(NOW - timedelta(minutes=30))
+    store.store_failure(NOW - timedelta(minutes=40), "no connection: Connection refused")
+    assert finding().told.startswith("the receiver has taken nothing for 40 min")
 
 
 @pytest.mark.usefixtures("_sending")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Max, Min, Q
 
 from facho.apps.remote_write.models import RemoteWriteCursor, RemoteWriteTotals
 
@@ -31,8 +31,8 @@ class RemoteWriteState:
     refused_at: datetime | None = None
     backlog: timedelta = timedelta()
     olts_behind: int = 0
-    # When anything was last due that nobody has claimed: long ago while no sender runs.
-    due_at: datetime | None = None
+    # When the OLT is due that a sender had last: long ago while no sender runs, whatever waits for a turn.
+    last_due_at: datetime | None = None
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -43,7 +43,7 @@ def read_remote_write(now: datetime) -> RemoteWriteState:
     """Read it in two queries."""
     totals = RemoteWriteTotals.objects.first() or RemoteWriteTotals()
     found = RemoteWriteCursor.objects.aggregate(
-        oldest=Min("sent_to"), due=Min("due_at"), behind=Count("id", filter=Q(sent_to__lt=now - BEHIND))
+        oldest=Min("sent_to"), due=Max("due_at"), behind=Count("id", filter=Q(sent_to__lt=now - BEHIND))
     )
     oldest = found["oldest"]
     return RemoteWriteState(

@@ -9,22 +9,27 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.db.database import row_lock
+from facho.apps.history.store import HOUR, hour_of
 from facho.apps.remote_write.models import RemoteWriteTotals
 
 _TOTALS: Final = 1
 _LONGEST_PROBLEM: Final = 300
 # A claim that ends later than this was made before the clock was set back.
 _LONGEST_CLAIM: Final = timedelta(hours=1)
+_EVER: Final = timedelta(days=36500)
+# Positions are exact to this.
+MOMENT: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A claimed OLT: what of it was sent, and since when it has been due."""
+    """A claimed OLT: what of it was sent, since when it has been due, and how far it may be sent now."""
 
     olt_id: int
     sent_to: datetime
     states_sent_to: datetime
     due_at: datetime
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,11 @@ class Counts:
             self.refused + other.refused,
             self.unreadable + other.unreadable,
         )
+
+
+def next_hour(sent_to: datetime) -> datetime:
+    """Return the hour of the first moment that was not sent."""
+    return hour_of(sent_to + MOMENT)
 
 
 def add_new_olts(now: datetime) -> None:
@@ -67,10 +77,14 @@ _ADD: Final = (
 
 
 def claim_olts(now: datetime, token: str, until: datetime, most: int) -> list[Cursor]:
-    """Claim the OLTs that have been due longest. Nobody else claims them before `until`."""
-    values = [sql.db_time(now), sql.db_time(now + _LONGEST_CLAIM), most]
-    # What has been due longest comes first, and so does what waits longest for the receiver.
-    due = sql.fetch_rows(_DUE, values)
+    """Claim the OLTs that have been due longest. Nobody else claims them before `until`.
+
+    After an outage, no OLT begins an hour before all are done with the one before: many receivers refuse what
+    is an hour older than the newest that they have.
+    """
+    values = [sql.db_time(now), sql.db_time(now + _LONGEST_CLAIM)]
+    limit = _first_not_yet(now, values)
+    due = sql.fetch_rows(_DUE, [*values, sql.db_time(limit), most])
     if not due:
         return []
     marks = ", ".join(["%s"] * len(due))
@@ -78,16 +92,29 @@ def claim_olts(now: datetime, token: str, until: datetime, most: int) -> list[Cu
     with sql.write_transaction():
         rows = sql.fetch_rows(
             _CLAIM.format(marks, row_lock(skip_locked=True)),
-            [sql.db_time(until), token, *moments, *values[:2]],
+            [sql.db_time(until), token, *moments, *values],
         )
     return [
-        Cursor(olt_id, sql.parse_time(sent_to), sql.parse_time(states), moments[olt_id])
+        Cursor(olt_id, sql.parse_time(sent_to), sql.parse_time(states), moments[olt_id], limit)
         for olt_id, sent_to, states in sorted(rows)
     ]
 
 
+def _first_not_yet(now: datetime, values: Sequence[Any]) -> datetime:
+    """Return the position from which on OLTs wait for others that are sent or due."""
+    ((found,),) = sql.fetch_rows(_OLDEST, values)
+    oldest = now if found is None else sql.parse_time(found)
+    if now - oldest < HOUR:
+        return now + _EVER
+    return next_hour(oldest) + HOUR - MOMENT
+
+
 _IS_DUE: Final = "(due_at <= %s OR due_at > %s)"
-_DUE: Final = f"SELECT olt_id, due_at FROM remote_write_cursors WHERE {_IS_DUE} ORDER BY due_at LIMIT %s"  # noqa: S608
+_OLDEST: Final = f"SELECT MIN(sent_to) FROM remote_write_cursors WHERE claim <> '' OR {_IS_DUE}"  # noqa: S608
+_DUE: Final = (
+    f"SELECT olt_id, due_at FROM remote_write_cursors WHERE {_IS_DUE} AND sent_to < %s"  # noqa: S608
+    " ORDER BY due_at LIMIT %s"
+)
 _CLAIM: Final = (
     "UPDATE remote_write_cursors SET due_at = %s, claim = %s WHERE id IN"  # noqa: S608 - our own words
     f" (SELECT id FROM remote_write_cursors WHERE olt_id IN ({{}}) AND {_IS_DUE}{{}})"

@@ -14,6 +14,8 @@ from facho.vendors.library import Library
 
 _WHAT: Final = "profiles"
 _MOST_MISTAKES: Final = 20
+# Of files that somebody may have meant to be read.
+_OTHER_ENDINGS: Final = (".yml", ".YAML", ".YML", ".Yaml")
 _CHECK: Final = "correct it (facho profile check FILE), and start facho again"
 _RESTART: Final = "start it again, with the same files in FACHO_PROFILES on every machine"
 
@@ -34,7 +36,7 @@ def check_own_profiles(config: Config) -> Iterator[Finding]:
     for name in library.replaced:
         text = f"{library.profiles[name].own_file} replaces the built-in profile '{name}'"
         yield ok(_WHAT, text)
-    if ignored := [path.name for path in folder.glob("*.yml")]:
+    if ignored := sorted(path.name for path in folder.glob("*") if path.suffix in _OTHER_ENDINGS):
         yield warning(_WHAT, f"not read: {list_names(ignored)}", "name them .yaml")
     if not mistakes:
         yield ok(_WHAT, _describe(library, str(folder)))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _WHAT: Final = "remote write"
 _RECENT: Final = timedelta(days=1)
-# No sender has claimed what was due for so long.
-_IDLE: Final = timedelta(minutes=5)
+# No sender has had an OLT for so long: more than the longest pause that a receiver may name.
+_IDLE: Final = timedelta(minutes=10)
 # Further behind than a visit of each OLT and a short absence of the receiver explain.
 _BEHIND: Final = timedelta(minutes=15)
 _HOW: Final = "see docs/howto/remote-write.md"
@@ -46,7 +46,11 @@ _DROPPED: Final = {"too_old": "too old", "refused": "refused", "unreadable": "un
 
 
 def _receiver_finding(state: RemoteWriteState, counts: str, now: datetime, config: Config) -> Finding | None:
-    if state.due_at is None or now - state.due_at > _IDLE:
+    from facho.apps.hosts.models import Olt
+
+    if state.last_due_at is None and not Olt.objects.exists():
+        return ok(_WHAT, "there is no OLT yet")
+    if state.last_due_at is None or now - state.last_due_at > _IDLE:
         text = f"no process sends samples; {counts}"
         return error(_WHAT, text, f"{start_advice(config)}, or facho remote-write")
     if state.failing_since is not None:

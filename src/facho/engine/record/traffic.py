@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from facho.apps.chassis.selectors import port_numbers
+from facho.apps.discovery.selectors import technologies_of_ports
 from facho.apps.discovery.store import FrameValues
 from facho.apps.history.facts import counters
 from facho.apps.history.models import Subject
@@ -226,18 +227,34 @@ def _after(
         return after
     ports: dict[int, PortRates] = {}
     if subject is not Subject.ONU:
-        usual = _only_technology(recording.planned.work.profile) if subject is Subject.PORT else ""
-        ports = _rates_of_ports(frame, usual, computed.rates)
+        known_as = _technologies_of_ports(recording, frame) if subject is Subject.PORT else {}
+        ports = _rates_of_ports(frame, known_as, computed.rates)
     peaks = keep_peaks(known.peaks, total)
     return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)
 
 
-def _rates_of_ports(frame: FrameValues, usual: str, rates: Mapping[str, Rates]) -> dict[int, PortRates]:
+def _technologies_of_ports(recording: Recording, frame: FrameValues) -> Mapping[int, str]:
+    """Return by id the technology of ports whose table does not say it: of the family, or of their ONUs."""
+    if frame.technologies and all(frame.technologies):
+        return {}
+    if usual := _only_technology(recording.planned.work.profile):
+        return dict.fromkeys(frame.ids, usual)
+    numbers = port_numbers(recording.olt_id)
+    return {
+        numbers[place]: technology
+        for place, technology in technologies_of_ports(recording.olt_id).items()
+        if place in numbers
+    }
+
+
+def _rates_of_ports(
+    frame: FrameValues, known_as: Mapping[int, str], rates: Mapping[str, Rates]
+) -> dict[int, PortRates]:
     ids = frame.ids
     received, sent = (rates.get(name, [None] * len(ids)) for name in ("in_bps", "out_bps"))
     rows = zip(ids, received, sent, frame.technologies or [""] * len(ids), strict=True)
     return {
-        number: (int(one or 0), int(other or 0), technology or usual)
+        number: (int(one or 0), int(other or 0), technology or known_as.get(number, ""))
         for number, one, other, technology in rows
         if one is not None or other is not None
     }

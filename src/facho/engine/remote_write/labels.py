@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Final
 
 from facho.apps.chassis.models import OltHealth, PonPort, Uplink
@@ -18,8 +17,6 @@ from facho.apps.history.store import place_of
 from facho.apps.hosts.models import Olt
 from facho.core.write_request import encode_labels
 
-# Subjects that are not known are looked up again, but not for every collection.
-_AGAIN_AFTER: Final = timedelta(minutes=1)
 _UP: Final = "up"
 _DOWN: Final = "down"
 
@@ -90,73 +87,75 @@ class OltLabels:
         self._subjects: dict[str, SubjectLabels] = {}
         # OLT, board, fan or power supply, by the id of the part.
         self.kinds: dict[int, str] = {}
-        self._read_at: dict[str, datetime] = {}
-        self._places: Sequence[str] = ()
+        # Ids that no row has: they were removed, or are totals, and never get one.
+        self._without_row: defaultdict[str, set[int]] = defaultdict(set)
 
-    def places(self, now: datetime) -> Sequence[str]:
-        """Return the places under which the history keeps the ONUs."""
-        if Subject.ONU not in self._subjects:
-            self.read_onus(now)
-        return self._places
-
-    def of(self, subject: str, ids: Sequence[int], now: datetime) -> list[bytes | None]:
+    def of(self, subject: str, ids: Sequence[int]) -> list[bytes | None]:
         """Return the labels of each; read again when there are new subjects."""
         if subject not in self._subjects:
-            self.read(subject, now)
+            self.read(subject)
         found = self._subjects[subject].of(ids)
-        if None in found and now - self._read_at[subject] >= _AGAIN_AFTER:
-            self.read(subject, now)
+        if _unknown(ids, found) - self._without_row[subject]:
+            self.read(subject)
             found = self._subjects[subject].of(ids)
+            self._without_row[subject] |= _unknown(ids, found)
         return found
 
-    def read(self, subject: str, now: datetime) -> None:
+    def read(self, subject: str) -> None:
         match subject:
             case Subject.ONU:
-                self.read_onus(now)
+                self.read_onus()
             case Subject.PORT:
                 rows = PonPort.objects.filter(olt=self._olt_id).order_by("id").values_list("id", "place")
-                self._keep(subject, {key: self._encode(port=place) for key, place in rows}, now)
+                self._keep(subject, {key: self._encode(port=place) for key, place in rows})
             case Subject.PART:
-                self._read_parts(now)
+                self._read_parts()
             case Subject.LINK:
                 links = (
                     Uplink.objects.filter(olt=self._olt_id).order_by("id").values_list("id", "place", "name")
                 )
                 labels = {key: self._encode(uplink=place, name=name) for key, place, name in links}
-                self._keep(subject, labels, now)
+                self._keep(subject, labels)
 
-    def read_onus(self, now: datetime) -> OnuStates:
+    def read_onus(self) -> OnuStates:
         """Read labels and states of the ONUs, which are in the same rows."""
-        columns = ("id", "address", "serial", "frame", "slot", "port", "state", "presence")
+        columns = ("id", "address", "serial", "mac", "frame", "slot", "port", "state", "presence")
         found = sql.fetch_columns(Onu, self._olt_id, columns)
-        ids, addresses, serials, frames, slots, ports, states, presences = found
-        kept_at = [place_of(*each) for each in zip(ids, frames, slots, ports, strict=True)]
-        places = ["" if port is None else place for place, port in zip(kept_at, ports, strict=True)]
+        ids, addresses, serials, macs, frames, slots, ports, states, presences = found
+        places = [
+            "" if numbers[-1] is None else place_of(*numbers)
+            for numbers in zip(ids, frames, slots, ports, strict=True)
+        ]
+        # ONUs of EPON have a MAC and no serial.
         labels = {
-            onu: self._encode(onu=str(onu), place=address or "", port=place, serial=serial)
-            for onu, address, serial, place in zip(ids, addresses, serials, places, strict=True)
+            onu: self._encode(
+                onu=str(onu), place=address or "", port=place, serial=serial, mac="" if serial else mac
+            )
+            for onu, address, serial, mac, place in zip(ids, addresses, serials, macs, places, strict=True)
         }
-        self._keep(Subject.ONU, labels, now)
-        self._places = sorted(set(kept_at))
+        self._keep(Subject.ONU, labels)
         online = [_is_online(*each) for each in zip(states, presences, strict=True)]
         counts = Counter(zip(places, online, strict=True))
         return OnuStates(
             array("q", ids), online, {each: (counts[each, 1.0], counts[each, 0.0]) for each in set(places)}
         )
 
-    def _read_parts(self, now: datetime) -> None:
+    def _read_parts(self) -> None:
         rows = list(
             OltHealth.objects.filter(olt=self._olt_id).order_by("id").values_list("id", "kind", "part")
         )
         self.kinds = {key: kind for key, kind, _ in rows}
-        self._keep(Subject.PART, {key: self._encode(**_place_of_part(*each)) for key, *each in rows}, now)
+        self._keep(Subject.PART, {key: self._encode(**_place_of_part(*each)) for key, *each in rows})
 
-    def _keep(self, subject: str, labels: Mapping[int, bytes], now: datetime) -> None:
+    def _keep(self, subject: str, labels: Mapping[int, bytes]) -> None:
         self._subjects[subject] = SubjectLabels(labels)
-        self._read_at[subject] = now
 
     def _encode(self, **own: str) -> bytes:
         return encode_labels({**self.names.labels, **own})
+
+
+def _unknown(ids: Sequence[int], labels: Sequence[bytes | None]) -> set[int]:
+    return {each for each, label in zip(ids, labels, strict=True) if label is None}
 
 
 def _place_of_part(kind: str, part: str) -> dict[str, str]:

@@ -8,7 +8,8 @@ and are read from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,9 +18,9 @@ from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.db import sql
 from facho.apps.discovery.models import Collected
 from facho.apps.history.models import Subject
-from facho.apps.history.store import HOUR, PORTS_PLACE, hour_of, milliseconds
+from facho.apps.history.store import HOUR, hour_of, milliseconds
 from facho.apps.remote_write.selectors import QUIET
-from facho.apps.remote_write.store import Counts, Cursor
+from facho.apps.remote_write.store import MOMENT, Counts, Cursor, next_hour
 from facho.config import Config
 from facho.core.frames import Sheet, count_values, read_sheet
 from facho.core.history_facts import Damaged
@@ -33,7 +34,8 @@ log = logging.getLogger(__name__)
 # Collections of an OLT in one visit. More of the same moment are always taken together.
 _FRAMES_PER_VISIT: Final = 40
 _ALL: Final = 1_000_000
-_MOMENT: Final = timedelta(milliseconds=1)
+# An hour may be closed between the look at the clock and the reading of its frames.
+_CLOSING: Final = timedelta(minutes=1)
 _STATES: Final = "state"
 # Entities whose state is that of a link.
 _WITH_LINKS: Final[Mapping[str, type[PonPort | Uplink]]] = {Entity.PORT: PonPort, Entity.UPLINK: Uplink}
@@ -50,6 +52,8 @@ class Visit:
     unreadable: Counts = field(default_factory=Counts)
     # More is waiting already.
     has_more: bool = False
+    # The next hour is for when other OLTs are done with this one.
+    is_ahead: bool = False
 
     def reach(self, sent_to: datetime) -> None:
         self.cursor = replace(self.cursor, sent_to=max(sent_to, self.cursor.sent_to))
@@ -70,7 +74,7 @@ class Pending:
         self._drop_old()
         yield from self._numbers()
         # Many receivers take nothing that is an hour older than the newest that they have.
-        if not self._visit.has_more:
+        if not (self._visit.has_more or self._visit.is_ahead):
             yield from self._states()
             yield from self._status()
 
@@ -81,62 +85,58 @@ class Pending:
             # The clock was set back.
             visit.cursor = replace(visit.cursor, sent_to=now, states_sent_to=now)
         # Whole hours: counting what is dropped reads each of them once.
-        oldest = hour_of(now - backlog) - _MOMENT
+        oldest = hour_of(now - backlog) - MOMENT
         if visit.cursor.sent_to >= oldest:
             return
-        # While no sender ran, as before there was a receiver, nothing was queued that could be dropped.
-        if visit.cursor.due_at >= oldest:
-            visit.too_old += Counts(too_old=self._count(visit.cursor.sent_to, oldest))
+        # Only while a sender ran, samples were queued that could be dropped; not before there was a receiver.
+        queued_to = min(oldest, hour_of(visit.cursor.due_at) - MOMENT)
+        if visit.cursor.sent_to < queued_to:
+            visit.too_old += Counts(too_old=self._count(visit.cursor.sent_to, queued_to))
         visit.reach(oldest)
         visit.begin = visit.cursor
 
     def _count(self, after: datetime, before: datetime) -> int:
         """Return how many values there are between these times; a missing one counts as one."""
-        times = [self._olt_id, *Subject.values, sql.db_time(after), sql.db_time(before + _MOMENT), _ALL]
+        times = [self._olt_id, *Subject.values, sql.db_time(after), sql.db_time(before + MOMENT), _ALL]
         found = [bytes(data) for _, _, data in sql.fetch_with_blobs(_FRAMES, times)]
-        hour = _next_hour(after)
+        hour = next_hour(after)
         while hour < before:
             found += (data for _, data in self._closed(hour))
             hour += HOUR
         return sum(count_values(sheet, milliseconds(after)) for sheet in self._sheets(found))
 
     def _numbers(self) -> Iterator[Piece]:
-        frames = self._frames()
-        if frames:
-            for subject, at, data in frames:
-                for sheet in self._sheets([data]):
-                    yield from self._rows_of(subject, sheet, at)
-            self._visit.reach(frames[-1][1])
-            return
-        closed_before = hour_of(self._now - self._config.history_close_after)
-        hour = _next_hour(self._visit.cursor.sent_to)
-        if hour < closed_before:
-            # After the frames: an hour that is closed in between is in one of both.
-            yield from self._closed_hour(hour)
-            self._visit.reach(hour + HOUR - _MOMENT)
+        hour = next_hour(self._visit.cursor.sent_to)
+        if hour < hour_of(self._now + _CLOSING - self._config.history_close_after):
+            yield from self._past_hour(hour)
+            self._visit.reach(hour + HOUR - MOMENT)
             self._visit.has_more = True
-        else:
-            self._visit.reach(self._now - QUIET)
+            return
+        frames = self._frames(hour + HOUR, _FRAMES_PER_VISIT)
+        if hour < hour_of(self._now):
+            self._visit.has_more = bool(frames)
+            if not frames and self._visit.cursor.until < self._now:
+                self._visit.is_ahead = True
+                self._visit.reach(min(hour + HOUR - MOMENT, self._now - QUIET))
+                return
+            frames = frames or self._frames(self._now + HOUR, _FRAMES_PER_VISIT)
+        if len(frames) == _FRAMES_PER_VISIT:
+            self._visit.has_more = True
+            # Those of the last moment may not be all.
+            frames = [each for each in frames if each[1] < frames[-1][1]] or frames
+        yield from self._rows_of_frames(frames)
+        self._visit.reach(frames[-1][1] if frames else self._now - QUIET)
 
-    def _frames(self) -> list[tuple[str, datetime, bytes]]:
-        """Return the first stored collections that were not sent: those of the hour that comes next."""
-        after = self._visit.cursor.sent_to
-        until = sql.db_time(self._first_hour_end(after))
-        rows = sql.fetch_with_blobs(
-            _FRAMES, [self._olt_id, *Subject.values, sql.db_time(after), until, _FRAMES_PER_VISIT]
-        )
-        found = [(subject, sql.parse_time(at), bytes(data)) for subject, at, data in rows]
-        if len(found) < _FRAMES_PER_VISIT:
-            return found
-        # Those of the last moment may not be all.
-        self._visit.has_more = True
-        return [each for each in found if each[1] < found[-1][1]] or found
+    def _frames(self, until: datetime, most: int) -> list[tuple[str, datetime, bytes]]:
+        """Return the first stored collections that were not sent."""
+        times = map(sql.db_time, (self._visit.cursor.sent_to, until))
+        rows = sql.fetch_with_blobs(_FRAMES, [self._olt_id, *Subject.values, *times, most])
+        return [(subject, sql.parse_time(at), bytes(data)) for subject, at, data in rows]
 
-    def _first_hour_end(self, after: datetime) -> datetime:
-        """An hour that may be closed is finished before the next one begins, so that none is passed over."""
-        closed_before = hour_of(self._now - self._config.history_close_after)
-        hour = _next_hour(after)
-        return hour + HOUR if hour < closed_before else self._now + HOUR
+    def _rows_of_frames(self, frames: Sequence[tuple[str, datetime, bytes]]) -> Iterator[Piece]:
+        for subject, at, data in frames:
+            for sheet in self._sheets([data]):
+                yield from self._rows_of(subject, sheet, at)
 
     def _sheets(self, found: Sequence[bytes]) -> Iterator[Sheet]:
         """Yield those that can be read: one that is damaged stops neither its OLT nor the others."""
@@ -155,7 +155,7 @@ class Pending:
     def _rows_of(self, subject: str, sheet: Sheet, at: datetime) -> Iterator[Piece]:
         facts = sheet.facts
         columns = [sheet.first(fact) for fact in facts]
-        known = self._labels.of(subject, sheet.ids, self._now)
+        known = self._labels.of(subject, sheet.ids)
         rows = zip(*columns, strict=True)
         if subject == Subject.PART:
             yield from self._rows_of_parts(sheet, facts, list(rows), known, at)
@@ -189,26 +189,31 @@ class Pending:
             most = self._config.remote_write_batch
             yield from encode_rows(milliseconds(at), names, labels, values, most=most)
 
-    def _closed_hour(self, hour: datetime) -> Iterator[Piece]:
-        """Yield what of a closed hour was not sent: a series for each fact of each subject."""
+    def _past_hour(self, hour: datetime) -> Iterator[Piece]:
+        """Yield what was not sent of an hour that may be closed, or some of whose subjects are."""
         after = milliseconds(self._visit.cursor.sent_to)
+        # Frames come first: those that are closed meanwhile are found twice, and none is missed.
+        frames = self._frames(hour + HOUR, _ALL)
+        yield from self._rows_of_frames(frames)
+        sent = defaultdict(set)
+        for subject, at, _ in frames:
+            sent[subject].add(milliseconds(at))
         for subject, data in self._closed(hour):
             for sheet in self._sheets([data]):
-                yield from join_pieces(
-                    self._series_of(subject, sheet, after), self._config.remote_write_batch
-                )
+                series = self._series_of(subject, sheet, after, sent[subject])
+                yield from join_pieces(series, self._config.remote_write_batch)
 
     def _closed(self, hour: datetime) -> Iterator[tuple[str, bytes]]:
-        """Yield the sheets of a closed hour, by the places that there are: they are found in an index."""
-        others = ((subject, PORTS_PLACE) for subject in Subject.values if subject != Subject.ONU)
-        onus = ((Subject.ONU.value, place) for place in self._labels.places(self._now))
-        for subject, place in (*others, *onus):
-            values = [self._olt_id, subject, place, sql.db_time(hour)]
-            for data in sql.fetch_blobs(_CLOSED, values):
-                yield subject, data
+        """Yield the sheets of a closed hour, also of places where no ONU is any more."""
+        for subject in Subject.values:
+            for (place,) in sql.fetch_rows(_PLACES, [self._olt_id, subject] * 2):
+                values = [self._olt_id, subject, place, sql.db_time(hour)]
+                for data in sql.fetch_blobs(_CLOSED, values):
+                    yield subject, data
 
-    def _series_of(self, subject: str, sheet: Sheet, after: int) -> Iterator[Piece]:
-        known = self._labels.of(subject, sheet.ids, self._now)
+    def _series_of(self, subject: str, sheet: Sheet, after: int, sent: Collection[int]) -> Iterator[Piece]:
+        """Yield a series for each fact of each subject, without what was sent."""
+        known = self._labels.of(subject, sheet.ids)
         for fact in sheet.facts:
             for number, label, samples in zip(
                 sheet.ids, known, sheet.series(fact, range(len(sheet.ids))), strict=True
@@ -217,7 +222,7 @@ class Pending:
                 found = [
                     (time, value)
                     for time, value in zip(*samples, strict=True)
-                    if value is not None and time > after
+                    if value is not None and time > after and time not in sent
                 ]
                 if found and label is not None and entity is not None:
                     yield encode_series(metric_name(entity, fact), label, found)
@@ -240,8 +245,8 @@ class Pending:
             self._visit.cursor = replace(self._visit.cursor, states_sent_to=max(dates.values()))
 
     def _states_of_onus(self, at: datetime) -> Iterator[Piece]:
-        states = self._labels.read_onus(self._now)
-        known = self._labels.of(Subject.ONU, states.ids, self._now)
+        states = self._labels.read_onus()
+        known = self._labels.of(Subject.ONU, states.ids)
         online = [
             (label, (value,)) for label, value in zip(known, states.online, strict=True) if label is not None
         ]
@@ -273,16 +278,18 @@ class Pending:
         return encode_labels({**self._labels.names.labels, **own})
 
 
-def _next_hour(sent_to: datetime) -> datetime:
-    """Return the hour of the first moment that was not sent."""
-    return hour_of(sent_to + _MOMENT)
-
-
 _ENTITIES: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.LINK.value: "uplink"}
 _FRAMES: Final = (
     "SELECT subject, at, data FROM onu_history_frames WHERE olt_id = %s"  # noqa: S608 - our own words
     f" AND subject IN ({', '.join(['%s'] * len(Subject.values))}) AND at > %s AND at < %s"
     " ORDER BY at, id LIMIT %s"
+)
+# The places of an OLT, each found in the index after the one before: it has many hours of each.
+_NEXT_PLACE: Final = "SELECT MIN(place) FROM onu_history WHERE olt_id = %s AND subject = %s"
+_PLACES: Final = (
+    f"WITH RECURSIVE places(place) AS ({_NEXT_PLACE} UNION ALL"  # noqa: S608 - our own words
+    f" SELECT ({_NEXT_PLACE} AND place > places.place) FROM places WHERE places.place IS NOT NULL)"
+    " SELECT place FROM places WHERE place IS NOT NULL"
 )
 _CLOSED: Final = (
     "SELECT data FROM onu_history WHERE olt_id = %s AND subject = %s AND place = %s AND hour = %s"

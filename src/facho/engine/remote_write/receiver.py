@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
+import socket
 import ssl
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from facho import __version__
 from facho.config import Config
@@ -20,7 +23,11 @@ from facho.masking import add_secrets, mask_secrets
 
 # The samples themselves are wrong; everything else is about the receiver, and may be repaired.
 _REFUSED: Final = frozenset({400, 409, 413, 422})
-_LONGEST_TEXT: Final = 200
+# Of an answer, what is read, and what is kept after its secrets were masked.
+_READ: Final = 4096
+_LONGEST_TEXT: Final = 300
+# Shorter values of the URL's query are no keys.
+_SHORTEST_KEY: Final = 8
 # A receiver that names a longer pause is asked again after this.
 _LONGEST_PAUSE: Final = timedelta(minutes=5)
 _FIXED: Final = {
@@ -61,8 +68,11 @@ class Receiver:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._parts = urlsplit(config.remote_write_url)
+        self._timeout = config.remote_write_timeout.total_seconds()
         self._connection: http.client.HTTPConnection | None = None
         self._headers: Mapping[str, str] = {}
+        values = (value for _, value in parse_qsl(self._parts.query))
+        add_secrets(*(value for value in values if len(value) >= _SHORTEST_KEY))
 
     def send(self, body: bytes) -> None:
         """Return when the receiver has taken the samples. Raises Unavailable or Refused."""
@@ -95,10 +105,11 @@ class Receiver:
     def _ask(self, body: bytes) -> _Answer:
         connection = self._connection or self._connect()
         target = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
-        connection.request("POST", target, body, dict(self._headers))
-        response = connection.getresponse()
-        text = response.read(_LONGEST_TEXT).decode("utf-8", "replace")
-        if not response.isclosed():
+        with _time_limit(connection.sock, self._timeout):
+            connection.request("POST", target, body, dict(self._headers))
+            response = connection.getresponse()
+            text = response.read(_READ).decode("utf-8", "replace")
+        if response.will_close or not response.isclosed():
             # The rest of a long answer is not worth reading.
             self.close()
         return _Answer(response.status, response.reason, text, response.getheader("Retry-After"))
@@ -107,13 +118,15 @@ class Receiver:
         """Read files of secrets for each connection: they may be renewed while the sender runs."""
         self._headers = {**_FIXED, **credentials(self._config)}
         host, port = self._parts.hostname or "", self._parts.port
-        timeout = self._config.remote_write_timeout.total_seconds()
+        connection: http.client.HTTPConnection
         if self._parts.scheme == "https":
             context = tls_context(self._config)
-            self._connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+            connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
         else:
-            self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
-        return self._connection
+            connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+        connection.connect()
+        self._connection = connection
+        return connection
 
     def _judge(self, answer: _Answer) -> None:
         if 200 <= answer.status < 300:
@@ -121,12 +134,36 @@ class Receiver:
         problem = f"HTTP {answer.status} {answer.reason}"
         if answer.text.strip():
             problem += f": {answer.text.strip()}"
-        problem = mask_secrets(one_line(problem))
+        problem = mask_secrets(one_line(problem))[:_LONGEST_TEXT]
         if answer.status in _REFUSED:
             raise Refused(problem)
         # Another connection reads the secrets again.
         self.close()
         raise Unavailable(problem, _parse_pause(answer.retry_after))
+
+
+@contextlib.contextmanager
+def _time_limit(connected: socket.socket, seconds: float) -> Iterator[None]:
+    """Raise TimeoutError when it takes longer: the socket's own time-out begins again with each byte."""
+    is_over = threading.Event()
+
+    def cut() -> None:
+        is_over.set()
+        with contextlib.suppress(OSError):
+            # That of TLS would forget its keys while they are in use.
+            socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, http.client.HTTPException):
+        if is_over.is_set():
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
 
 
 def credentials(config: Config) -> dict[str, str]:
@@ -135,6 +172,8 @@ def credentials(config: Config) -> dict[str, str]:
     if config.remote_write_tenant:
         found["X-Scope-OrgID"] = config.remote_write_tenant
     token = config.remote_write_token or _read_secret(config, "remote_write_token_file")
+    if not token.isascii():
+        raise BadCredentials("FACHO_REMOTE_WRITE_TOKEN_FILE has characters that cannot be sent")
     if token:
         found["Authorization"] = f"Bearer {token}"
     elif config.remote_write_user:
@@ -219,7 +258,7 @@ def _parse_pause(text: str | None) -> timedelta | None:
         return None
     try:
         seconds = float(text) if text.strip().isdigit() else _seconds_until(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return min(timedelta(seconds=max(0.0, min(seconds, 1e6))), _LONGEST_PAUSE)
 

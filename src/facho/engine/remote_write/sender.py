@@ -37,8 +37,8 @@ _OLTS_PER_STEP: Final = 50
 _CLAIM_MARGIN: Final = timedelta(minutes=1)
 # An OLT whose data cannot be sent because of a bug is tried again after this.
 _AFTER_BUG: Final = timedelta(minutes=5)
-# Requests to find out which of the samples of one request are refused.
-_MOST_PARTS: Final = 64
+# Parts of a request that are refused in a row before the rest of it is not divided any more.
+_MOST_REFUSED: Final = 32
 _FIRST_PAUSE: Final = timedelta(seconds=1)
 _LONGEST_PAUSE: Final = timedelta(minutes=1)
 
@@ -92,8 +92,8 @@ class Outage:
             self._pause = None
             self._has_refused = self._has_refused and had_refusals
 
-    def note_refusal(self, error: Refused) -> bool:
-        """Return whether it is the first one since a step without any."""
+    def note_refusal(self, error: Refused) -> None:
+        """Log it if it is the first one since a step without any."""
         with self._lock:
             is_first, self._has_refused = not self._has_refused, True
         if is_first:
@@ -101,7 +101,6 @@ class Outage:
                 "the receiver refuses samples, they are dropped",
                 extra={"action": "remote_write_refused", "error": str(error)},
             )
-        return is_first
 
 
 class Sender:
@@ -123,30 +122,32 @@ class Sender:
         self._stopping = stopping
         self._receiver = receiver or Receiver(config)
         self._hold = config.remote_write_timeout + _CLAIM_MARGIN
+        self._token = ""
+        self._extend_at = 0.0
 
     def step(self) -> timedelta:
         """Send what is pending of some OLTs. Return how long to wait before the next step."""
         now = self._clock()
         store.add_new_olts(now)
-        token = secrets.token_hex(16)
+        self._token = token = secrets.token_hex(16)
+        self._extend_at = time.monotonic() + self._hold.total_seconds() / 3
         claimed = store.claim_olts(now, token, now + self._hold, _OLTS_PER_STEP)
         if not claimed:
             return self._idle()
         batch = _Batch(token, self)
         try:
             for cursor, labels in self._with_labels(claimed):
-                batch.send_olt(cursor, labels, now)
+                batch.send_olt(cursor, labels)
             batch.flush()
         except Unavailable as error:
-            batch.store(now)
+            batch.store_unsent()
             store.store_failure(self._clock(), str(error))
             store.release_claims(token, now)
             return self._outage.begin(error)
         except Stopped:
-            batch.store(now)
+            batch.store_unsent()
             store.release_claims(token, now)
             return timedelta()
-        batch.store(now)
         self._outage.end(had_refusals=bool(batch.refused))
         return timedelta() if len(claimed) == _OLTS_PER_STEP or batch.has_more else self._idle()
 
@@ -170,28 +171,29 @@ class Sender:
 
     def deliver(self, pieces: Sequence[Piece]) -> Counts:
         """Send pieces. Of those that are refused together, find out which ones are refused alone."""
-        counts, waiting, parts = Counts(), [pieces], 0
+        counts, waiting, in_vain, reason = Counts(), [pieces], 0, ""
         while waiting:
             several = waiting.pop()
             samples = sum(piece.samples for piece in several)
             if self._stopping.is_set():
                 raise Stopped
+            self._extend_claims()
             try:
                 self._receiver.send(write_request(several))
                 counts += Counts(sent=samples)
+                in_vain = 0
             except Refused as error:
-                parts += 2
-                if len(several) == 1 or parts > _MOST_PARTS:
+                in_vain += 1
+                if len(several) == 1 or in_vain > _MOST_REFUSED:
                     counts += Counts(refused=samples)
-                    self._note_refusal(error)
+                    self._outage.note_refusal(error)
+                    reason = str(error)
                 else:
                     middle = len(several) // 2
                     waiting += (several[middle:], several[:middle])
+        if reason:
+            store.store_refusal(self._clock(), reason)
         return counts
-
-    def _note_refusal(self, error: Refused) -> None:
-        if self._outage.note_refusal(error):
-            store.store_refusal(self._clock(), str(error))
 
     @property
     def batch_size(self) -> int:
@@ -201,13 +203,10 @@ class Sender:
     def every(self) -> timedelta:
         return self._config.remote_write_step
 
-    def extend(self, token: str) -> float:
-        """Extend the claims of a batch. Return when they are to be extended again."""
-        store.extend_claims(token, self._clock() + self._hold)
-        return self.next_extension()
-
-    def next_extension(self) -> float:
-        return time.monotonic() + self._hold.total_seconds() / 3
+    def _extend_claims(self) -> None:
+        if time.monotonic() >= self._extend_at:
+            store.extend_claims(self._token, self._clock() + self._hold)
+            self._extend_at = time.monotonic() + self._hold.total_seconds() / 3
 
     def now(self) -> datetime:
         return self._clock()
@@ -219,22 +218,17 @@ class _Batch:
     def __init__(self, token: str, sender: Sender) -> None:
         self._token = token
         self._sender = sender
-        self._extend_at = sender.next_extension()
         self._pieces: list[Piece] = []
         self._samples = 0
         # Not sent to their end.
         self._read: list[Visit] = []
-        self._sent: list[Visit] = []
-        self._counts = Counts()
-        self._is_delivered = False
         self._is_reading = False
+        self.refused = 0
         self.has_more = False
 
-    @property
-    def refused(self) -> int:
-        return self._counts.refused
-
-    def send_olt(self, cursor: Cursor, labels: OltLabels, now: datetime) -> None:
+    def send_olt(self, cursor: Cursor, labels: OltLabels) -> None:
+        # The step may have begun minutes ago, and hours are closed meanwhile.
+        now = self._sender.now()
         visit = Visit(cursor, cursor)
         try:
             self._is_reading = True
@@ -260,26 +254,28 @@ class _Batch:
             self.flush()
 
     def flush(self) -> None:
-        """Send what was read. OLTs that were read to their end are done then."""
+        """Send what was read, and store how far OLTs were sent that were read to their end.
+
+        So a process that is killed has not sent much that is sent again.
+        """
+        counts, sent_at = Counts(), None
         if self._pieces:
-            if time.monotonic() >= self._extend_at:
-                self._extend_at = self._sender.extend(self._token)
-            self._counts += self._sender.deliver(self._pieces)
-            self._is_delivered = True
+            counts = self._sender.deliver(self._pieces)
+            sent_at = self._sender.now()
         self._pieces, self._samples = [], 0
         # The last one is not at its end while it is being read.
         done = len(self._read) - self._is_reading
-        self._sent += self._read[:done]
-        del self._read[:done]
+        sent, self._read = self._read[:done], self._read[done:]
+        self.refused += counts.refused
+        counts = sum((visit.too_old + visit.unreadable for visit in sent), counts)
+        store.store_progress(self._token, [visit.cursor for visit in sent], counts, sent_at)
 
-    def store(self, now: datetime) -> None:
-        """Store how far the OLTs were sent of which everything was; of the others what was dropped."""
-        counts = sum((visit.too_old + visit.unreadable for visit in self._sent), self._counts)
-        counts = sum((visit.too_old for visit in self._read), counts)
-        cursors = [visit.cursor for visit in self._sent]
-        cursors += [replace(visit.begin, due_at=now) for visit in self._read]
-        sent_at = self._sender.now() if self._is_delivered else None
-        store.store_progress(self._token, cursors, counts, sent_at)
+    def store_unsent(self) -> None:
+        """Store what was dropped of OLTs that were not sent to their end."""
+        now = self._sender.now()
+        cursors = [replace(visit.begin, due_at=now) for visit in self._read]
+        counts = sum((visit.too_old for visit in self._read), Counts())
+        store.store_progress(self._token, cursors, counts, None)
 
 
 def run_senders(config: Config, stopping: threading.Event) -> None:

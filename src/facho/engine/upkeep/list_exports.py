@@ -27,6 +27,7 @@ from facho.apps.notifications.models import (
     NotificationNotice,
     NotificationRule,
 )
+from facho.apps.remote_write.models import RemoteWriteCursor, RemoteWriteTotals
 from facho.apps.traffic.models import OltTraffic
 from facho.apps.traffic.selectors import to_and_from_customers
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
@@ -76,6 +77,18 @@ LIST_EXPORTS: Final = {
             ("to_customers_bps", "from_customers_bps"),
             ("subject", "in_bps", "out_bps"),
             lambda: to_and_from_customers,
+        ),
+    ),
+    "remote_write_positions": Export(
+        RemoteWriteCursor, columns(("olt", "sent_to", "states_sent_to", "due_at"), olt="olt__name")
+    ),
+    "remote_write_totals": Export(
+        RemoteWriteTotals,
+        columns(
+            (
+                "sent", "too_old", "refused", "unreadable", "last_success_at", "failing_since", "problem",
+                "refusal", "refused_at",
+            )
         ),
     ),
     "forecasts": Export(

@@ -16,6 +16,7 @@ from facho.web.admin import (
     pollers,
     quick_lists,
     quotas,
+    remote_write,
     snmp_jobs,
     traffic,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "plans",
     "pollers",
     "quotas",
+    "remote_write",
     "snmp_jobs",
     "traffic",
 ]

@@ -45,7 +45,8 @@ def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield from _olts(condition)
     yield from _outages_and_notifications(now)
     yield from _storage(now)
-    yield from _remote_write(now)
+    if config.remote_write_url:
+        yield from _remote_write(now)
     yield from _durations()
     yield from _each_olt(now)
     yield from _totals()

@@ -65,11 +65,16 @@ class Site:
         rows = {number: {"serial": serial} for number, serial in serials.items()}
         self._record(self.discovery, now, onus=facts(rows.items()))
 
-    def read(self, minutes: float, rows: Rows, ports: Mapping[int, Mapping[str, Any]] | None = None) -> None:
+    def read(
+        self,
+        minutes: float,
+        rows: Rows,
+        ports: Mapping[int, Mapping[str, Any]] | None = None,
+        technology: str = "gpon",
+    ) -> None:
         """Store what was read so long after ten o'clock."""
-        self._record(
-            self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), ports_of(ports or {})
-        )
+        found = ports_of(ports or {}, technology)
+        self._record(self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), found)
 
     def down(self, minutes: float, *octets: int | None, width: type[int] = Counter64) -> None:
         """Store what the first ONUs have received."""
@@ -130,13 +135,13 @@ def fails_after(
     return fail
 
 
-def ports_of(rows: Mapping[int, Mapping[str, Any]]) -> Facts:
+def ports_of(rows: Mapping[int, Mapping[str, Any]], technology: str) -> Facts:
     names = dict.fromkeys(name for row in rows.values() for name in row)
     return Facts(
         Entity.PORT,
         [Key(0, 1, port) for port in rows],
         [b""] * len(rows),
-        ["gpon"] * len(rows),
+        [technology] * len(rows),
         {name: [row.get(name) for row in rows.values()] for name in names},
     )
 
@@ -306,6 +311,15 @@ def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
     assert round(traffic.out_bps / MBIT, 1) == 1344.7
     assert [each.number for each in traffic.top] == [busy.port_id, quiet.port_id]
     assert pon_use(site.olt.pk, NOW + timedelta(hours=1)) == {}
+
+
+def test_the_use_of_a_port_that_does_not_say_its_technology_is_of_the_line_of_its_onus(site: Site) -> None:
+    for minutes, octets in ((0, 0), (5, megabits(1244.16))):
+        counted = {"out_octets": Counter64(octets)}
+        site.read(minutes, {}, {7: counted, 8: counted}, technology="")
+    known, empty = sorted(pon_use(site.olt.pk, NOW + INTERVAL).values(), key=lambda use: -use.down)
+    assert (known.technology, round(known.down, 3)) == ("gpon", 0.5)
+    assert (empty.technology, round(empty.down, 3)) == ("", 0.124)
 
 
 def test_ports_without_counters_have_the_traffic_of_their_onus(site: Site) -> None:

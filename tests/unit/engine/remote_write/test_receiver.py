@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,7 +51,9 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in {**self.server.headers, "Content-Length": str(len(self.server.body))}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(self.server.body)
+        with suppress(OSError):
+            # Nobody reads the rest of a long one.
+            self.wfile.write(self.server.body)
         self.close_connection = self.server.closes
 
     def log_message(self, *_: object) -> None:
@@ -127,7 +131,14 @@ def test_with_any_other_answer_samples_wait(server: Server, receiver_of: MakeRec
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("7", 7), ("999999", 300), (format_datetime(at("00:00")), 0), ("soon", None), ("", None)],
+    [
+        ("7", 7),
+        ("999999", 300),
+        (format_datetime(at("00:00")), 0),
+        ("soon", None),
+        ("", None),
+        ("Mon, 01 Jan 2024 00:00:00 +99999999999999", None),
+    ],
 )
 def test_the_pause_that_a_receiver_wants(
     server: Server, receiver_of: MakeReceiver, text: str, seconds: float | None
@@ -148,6 +159,67 @@ def test_a_receiver_that_does_not_answer_is_away(receiver_of: MakeReceiver) -> N
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/write"
         with pytest.raises(Unavailable, match="no answer in time"):
             receiver_of(url, remote_write_timeout=timedelta(milliseconds=50)).send(b"x")
+
+
+@pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"])
+def test_a_receiver_that_answers_byte_by_byte_is_not_waited_for(
+    receiver_of: MakeReceiver, begin: bytes
+) -> None:
+    """Each byte comes within the time-out."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        receiver = receiver_of(
+            f"http://127.0.0.1:{listening.getsockname()[1]}/write",
+            remote_write_timeout=timedelta(milliseconds=200),
+        )
+        thread = threading.Thread(target=drip, args=(listening, begin))
+        thread.start()
+        began = time.monotonic()
+        with nullcontext() if begin else pytest.raises(Unavailable, match="no answer in time"):
+            receiver.send(b"x")
+        assert time.monotonic() - began < 2
+        receiver.close()
+        thread.join()
+
+
+def drip(listening: socket.socket, begin: bytes) -> None:
+    """Answer with a byte every 20 ms, until the other end is closed, for 4 seconds at most."""
+    connection, _ = listening.accept()
+    with connection, suppress(OSError):
+        connection.sendall(begin)
+        for _ in range(200):
+            connection.sendall(b"H")
+            time.sleep(0.02)
+
+
+def test_a_receiver_that_closes_in_the_middle_of_its_answer_is_away(receiver_of: MakeReceiver) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                request = b""
+                while not request.endswith(b"\r\n\r\nx"):
+                    request += connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 2")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(Unavailable, match="no answer that is HTTP"):
+            receiver_of(f"http://127.0.0.1:{listening.getsockname()[1]}/write").send(b"x")
+        thread.join()
+
+
+def test_a_long_answer_is_cut_and_is_no_part_of_the_next_one(
+    server: Server, receiver_of: MakeReceiver
+) -> None:
+    receiver = receiver_of(server.url)
+    server.status, server.body = 503, b"x" * 10_000_000
+    with pytest.raises(Unavailable) as caught:
+        receiver.send(b"one")
+    assert len(str(caught.value)) <= 300
+    server.status, server.body = 204, b""
+    receiver.send(b"two")
+    assert server.connections == 2
 
 
 def test_a_name_and_a_password_or_a_token_are_sent(
@@ -186,6 +258,24 @@ def test_a_secret_that_the_receiver_repeats_is_masked(server: Server, receiver_o
     assert "very-secret-token" not in str(caught.value)
     assert MASK in str(caught.value)
     assert "very-secret-token" not in repr(config)
+
+
+def test_a_secret_that_is_cut_off_is_masked_before(server: Server, receiver_of: MakeReceiver) -> None:
+    token = "another-very-secret-token"
+    add_secrets(token)
+    receiver = receiver_of(server.url, remote_write_token=token)
+    for before in range(170, 300, 10):
+        server.status, server.body = 400, b"x" * before + token.encode()
+        with pytest.raises(Refused) as caught:
+            receiver.send(b"x")
+        assert "another" not in str(caught.value)
+
+
+def test_a_key_in_the_url_is_masked(server: Server, receiver_of: MakeReceiver) -> None:
+    server.status, server.body = 404, b"no such path: /api/v1/write?key=key-in-the-url"
+    with pytest.raises(Unavailable) as caught:
+        receiver_of(f"{server.url}&key=key-in-the-url").send(b"x")
+    assert "key-in-the-url" not in str(caught.value)
 
 
 def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from facho.core.line_rates import line_rate
 from facho.core.rates import is_on_time
 from facho.core.traffic import MOST_NAMED
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
-from facho.web.api.filters import OfOlt, OneOf, refuse_unknown
+from facho.web.api.filters import LARGEST, OfOlt, OneOf, refuse_unknown
 
 _SUBJECTS: Final = (Subject.ONU.value, Subject.PORT.value, Subject.LINK.value)
 
@@ -102,7 +102,7 @@ def _top_question() -> serializers.Serializer[Any]:
         "TrafficTopQuestion",
         {
             "subject": serializers.ChoiceField(choices=_SUBJECTS, default=_SUBJECTS[0]),
-            "olt": serializers.IntegerField(required=False, min_value=1),
+            "olt": serializers.IntegerField(required=False, min_value=1, max_value=LARGEST),
             "site": serializers.CharField(required=False),
             "most": serializers.IntegerField(min_value=1, max_value=MOST_NAMED, default=MOST_NAMED),
         },
