@@ -28,6 +28,7 @@ from facho.apps.access.models import UserPreferences
 from facho.apps.discovery.models import Onu
 from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.hosts.models import Brand, Olt
+from facho.apps.remote_write.models import RemoteWriteCursor
 from facho.apps.snmp_jobs.models import SnmpJobOid
 from facho.core.roles import Role
 from tests.api_clients import person
@@ -168,6 +169,14 @@ def test_the_lease_of_an_execution_is_not_shown(admin_client: Client) -> None:
     execution.lease_token = "f00dcafe"
     execution.save()
     assert b"f00dcafe" not in admin_client.get(page_of(type(execution), "change", execution.pk)).content
+
+
+def test_the_claim_of_a_sender_is_not_shown(admin_client: Client) -> None:
+    fill(1)
+    RemoteWriteCursor.objects.update(claim="f00dcafe")
+    row = RemoteWriteCursor.objects.get()
+    for path in (page_of(RemoteWriteCursor, "changelist"), page_of(RemoteWriteCursor, "change", row.pk)):
+        assert b"f00dcafe" not in admin_client.get(path).content
 
 
 def test_names_are_shown_as_they_are_and_not_run(admin_client: Client) -> None:
