@@ -222,6 +222,7 @@ ACTIONS: dict[str, dict[str, Role]] = {
     "discovery.onu": {"export_csv": V},
     "discovery.onuevent": {"export_csv": V},
     "discovery.portoutage": {"export_csv": V},
+    "discovery.versioncount": {"export_csv": V},
     "execution_coordinator.coordinatorlog": {"export_csv": V},
     "execution_coordinator.coordinatorstate": {"confirm": A},
     "execution_coordinator.executionplan": {"move_grid": A, "export_csv": V},
