@@ -139,7 +139,7 @@ def _found(olt: Olt, number: int) -> None:
     Uplink.objects.create(olt=olt, place=f"0/9/{number}", state="up", updated_at=NOW)
     add_traffic(traffic_of(olt.pk, "port", NOW, {}))
     RemoteWriteCursor.objects.create(olt=olt, sent_to=NOW, states_sent_to=NOW, due_at=NOW)
-    RemoteWriteTotals.objects.get_or_create()
+    RemoteWriteTotals.objects.get_or_create(id=1)
     Unprovisioned.objects.create(olt=olt, identity=f"A{number}", first_seen=NOW, last_seen=NOW, **place)
 
 
