@@ -301,7 +301,8 @@ class _RowNumbers:
         self._problems = problems
         self._joined = joined
         self._unreadable = unreadable
-        self._suffixes: list[bytes] = []
+        # None before the first column: a condition may leave a column without rows.
+        self._suffixes: list[bytes] | None = None
         self._at: list[int] | range = range(0)
         self._complete = True
         # The row that has each key, in all columns of the table.

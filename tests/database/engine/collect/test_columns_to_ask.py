@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
-from facho.apps.hosts.selectors import columns_for, explicit_columns, facts_offered, spelled_out
+from facho.apps.hosts.selectors import (
+    USUAL_FACTS,
+    columns_for,
+    explicit_columns,
+    facts_offered,
+    spelled_out,
+)
 from facho.apps.hosts.store import sync_profiles
 from facho.vendors import builtin
 from tests.database.engine.commands.test_oid_table import acme
@@ -147,6 +153,18 @@ def test_oids_that_a_job_names_bring_what_they_need() -> None:
     assert columns[0].read_as == ""
 
 
+@pytest.mark.parametrize(
+    ("brand", "expected"), [("huawei", {"olt.clock", "last_up", "last_down"}), ("fiberhome", set())]
+)
+def test_the_clock_is_asked_for_only_to_read_the_dates_of_changes(brand: str, expected: set[str]) -> None:
+    asked = columns_for(an_olt(brand), USUAL_FACTS["state"], "table")
+    others = {"state", "down_cause", "distance_m", ""}
+    facts = {f"{each.entity}.{each.fact}".removeprefix("onu.") for each in asked if each.fact not in others}
+    assert facts == expected
+    # Nobody else wants it there: it may be asked for by itself.
+    assert [column.fact for column in columns_for(an_olt("nokia"), ["olt.clock"], "table")] == ["clock"]
+
+
 def test_it_takes_one_query(django_assert_num_queries: Callable[[int], Any]) -> None:
     olt = Olt.objects.select_related("brand").get(pk=an_olt(model="MA5608T").pk)
     with django_assert_num_queries(1):
@@ -162,17 +180,23 @@ def test_a_family_offers_what_it_has() -> None:
     assert facts_offered(builtin()["zte"]) == {
         "discovery": ("serial", "mac"),
         "description": ("description", "name"),
-        "state": ("state", "down_cause", "distance_m"),
+        "state": ("state", "down_cause", "distance_m", "last_up", "last_down", "olt.clock"),
         "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
         "model": ("model", "type"),
         "health": (
             "olt.uptime_s", "olt.version", "board.name", "board.state", "board.cpu_pct", "board.memory_pct",
             "board.temperature_c", "board.power_w", "fan.state", "fan.speed_rpm",
+            "psu.state", "psu.voltage_v",
         ),
         "ports": ("port.name", "port.state", "port.tx_dbm", "port.temperature_c", "port.voltage_v"),
         "autofind": ("autofind.serial",),
-        "details": ("vendor_id", "sw_version", "admin_state", "ip"),
+        "details": ("vendor_id", "sw_version", "admin_state", "ip", "uni.state", "uni.speed"),
         "traffic": ("up_octets", "down_octets", "port.in_octets", "port.out_octets"),
+        "uplinks": (
+            "uplink.name", "uplink.description", "uplink.state", "uplink.admin_state", "uplink.speed_mbps",
+            "uplink.in_octets", "uplink.out_octets", "uplink.in_errors", "uplink.out_errors",
+            "uplink.in_discards", "uplink.out_discards",
+        ),
     }  # fmt: skip
     assert facts_offered(builtin()["huawei"])["description"] == ("description",)
     assert facts_offered(acme()["acme"]) == {"discovery": ("serial", "mac"), "ports": ("port.state",)}

@@ -156,11 +156,11 @@ def test_a_column_of_another_brand_is_refused(brand: str) -> None:
 def test_a_generic_column_is_for_every_brand() -> None:
     column = (
         Oid.objects.filter(brand__name="generic")
-        .exclude(oid__in=Oid.objects.filter(brand__name="huawei").values("oid"))
+        .exclude(oid__in=Oid.objects.filter(brand__name="ufiber").values("oid"))
         .first()
     )
     assert column is not None
-    job = create_job(replace(NEW, kind="walk", facts=[], oids=[column.oid]), NOW)
+    job = create_job(replace(NEW, brand="ufiber", kind="walk", facts=[], oids=[column.oid]), NOW)
     assert job.oids.get() == column
 
 
