@@ -183,6 +183,7 @@ NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
 
 # Codes of a sheet for its facts without a fixed one, and for the dictionary of these.
 _DECLARED: Final = range(240, 255)
+MOST_DECLARED: Final = len(_DECLARED)
 DICTIONARY: Final = 255
 
 

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Final
 
-from facho.vendors.profile_entries import Entry, Fields, Form, Mistakes, bounds, one_of, read_file, unread
+from facho.vendors.profile_entries import (
+    Entry,
+    Fields,
+    Form,
+    Mistakes,
+    bounds,
+    line_of,
+    one_of,
+    read_file,
+    unread,
+)
 
 
 class Entity(enum.StrEnum):
@@ -152,6 +162,11 @@ class Fact:
         return bool(self.rate)
 
     @property
+    def has_history(self) -> bool:
+        """Return whether it is kept over time, itself or as a rate."""
+        return self.history or self.is_counter or self.kind is Kind.RATE
+
+    @property
     def is_number(self) -> bool:
         return self.kind in (Kind.NUMBER, Kind.WHOLE, Kind.RATE)
 
@@ -199,15 +214,22 @@ _WORD_SETS: Final[Mapping[str, Words]] = {
 # A state that no other word fits; decoders return it for numbers that a profile does not know.
 _UNKNOWN: Final = "unknown"
 _LONGEST_NAME: Final = 40
-# The names of other properties in API and CSV files, which no declared fact may have.
-_TAKEN: Final = frozenset(
+_LONGEST_LABEL: Final = 60
+_LONGEST_UNIT: Final = 20
+# The names of other properties in API and CSV files, of what is stored beside the facts, and of the usual
+# sets of jobs: no declared fact may have them.
+TAKEN_NAMES: Final = frozenset(
     {
-        "address", "cause", "extras", "facts", "first_seen", "history", "id", "interface", "kind",
-        "last_seen", "missed", "olt", "olt_name", "optical_state", "part", "place", "presence", "raw_index",
-        "rx_usual_dbm", "rx_usual_of", "shown_state", "site", "status", "technology", "unis", "updated_at",
-        "weak",
+        "address", "autofind", "cause", "details", "discovery", "extras", "facts", "first_seen", "health",
+        "history", "id", "identity", "interface", "kind", "last_seen", "missed", "offline_dated",
+        "offline_since", "olt", "olt_dates", "olt_name", "onus_online_told", "onus_told", "optical_state",
+        "optics", "part", "place", "ports", "presence", "raw_index", "reported_name", "rx_usual_dbm",
+        "rx_usual_of", "shown_state", "site", "status", "technology", "traffic", "unis", "updated_at",
+        "uplinks", "weak",
     }
 )  # fmt: skip
+# Their values are kept as they were last seen.
+_WITHOUT_HISTORY: Final = (Entity.UNI, Entity.AUTOFIND)
 
 
 def _read_words(entry: Entry) -> Words:
@@ -220,9 +242,9 @@ def _read_words(entry: Entry) -> Words:
 _FACT: Final = Form(
     {
         "kind": one_of(Kind),
-        **dict.fromkeys(LANGUAGES, Entry.text),
+        **dict.fromkeys(LANGUAGES, line_of(_LONGEST_LABEL, 1)),
         "what": Entry.text,
-        "unit": Entry.text,
+        "unit": line_of(_LONGEST_UNIT),
         "range": bounds(Entry.number),
         "words": _read_words,
         "rate": Entry.name,
@@ -235,10 +257,10 @@ _FACT: Final = Form(
 def parse_facts(entry: Entry) -> dict[Entity, dict[str, Fact]]:
     """Read a section of facts, by entity. Mistakes are added to those of the file."""
     entities = Form(dict.fromkeys(map(str, Entity), unread)).read(entry).values
-    return {Entity(entity): _parse_facts_of(of) for entity, of in entities.items()}
+    return {Entity(entity): _parse_facts_of(Entity(entity), of) for entity, of in entities.items()}
 
 
-def _parse_facts_of(entry: Entry) -> dict[str, Fact]:
+def _parse_facts_of(entity: Entity, entry: Entry) -> dict[str, Fact]:
     found = {}
     for key, value in entry.pairs():
         name = key.name()
@@ -246,6 +268,8 @@ def _parse_facts_of(entry: Entry) -> dict[str, Fact]:
             key.wrong(f"a name has at most {_LONGEST_NAME} characters")
         if (fact := _parse_fact(_FACT.read(value))) is not None:
             found[name] = fact
+            if fact.has_history and entity in _WITHOUT_HISTORY:
+                value.wrong(f"facts of {entity} have no history and no rates")
     _check_rates(entry, found)
     return found
 
@@ -296,13 +320,32 @@ def check_declared(mistakes: Mistakes, declared: Registry, known: Registry) -> N
     for entity, facts in declared.items():
         for name, fact in facts.items():
             field_name, other = f"facts.{entity}.{name}", known.get(entity, {}).get(name)
-            if name in _TAKEN:
+            if name in TAKEN_NAMES:
                 mistakes.add(fact.line, field_name, f"'{name}' is the name of something else: choose another")
             elif other is not None and (difference := other.first_difference(fact)):
                 text = f"there is a fact '{name}' of {entity} already, and {difference}"
                 mistakes.add(fact.line, field_name, text)
+            elif other is None and (text := _other_history(name, fact, known)):
+                mistakes.add(fact.line, field_name, text)
+        known = join_facts(known, {entity: facts})
+
+
+def _other_history(name: str, fact: Fact, known: Registry) -> str:
+    """Return how a fact differs from one of its name of other things: a name has one form in the history."""
+    for entity, facts in known.items():
+        other = facts.get(name)
+        if other is None or not (fact.has_history and other.has_history):
+            continue
+        if (fact.kind, fact.unit, fact.rate) != (other.kind, other.unit, other.rate):
+            return (
+                f"'{name}' of {entity} has a history too, and another kind, unit or rate: choose another name"
+            )
+    return ""
 
 
 def join_facts(known: Registry, declared: Registry) -> Registry:
-    """Return the facts of both; a fact that is known stays as it is."""
-    return {entity: {**declared.get(entity, {}), **known.get(entity, {})} for entity in Entity}
+    """Return the facts of both; a fact that is known stays as it is, and where it is in the order."""
+    return {
+        entity: {**known.get(entity, {}), **declared.get(entity, {}), **known.get(entity, {})}
+        for entity in Entity
+    }

@@ -64,7 +64,12 @@ def read_own_profiles(folder: Path, known: Registry) -> OwnProfiles:
         return OwnProfiles(mistakes=(_mistake(folder, f"it cannot be read: {error.strerror}"),))
     except BadProfile as error:
         return OwnProfiles(mistakes=tuple(error.mistakes))
-    mistakes = []
+    mistakes = [
+        _mistake(folder, f"{path.name!a} is not read: nothing could show its name")
+        for path in paths
+        if not path.name.isprintable()
+    ]
+    paths = [path for path in paths if path.name.isprintable()]
     if len(paths) > _MOST_FILES:
         mistakes.append(_mistake(folder, f"it has more than {_MOST_FILES} files; only the first are read"))
     digest = hashlib.sha256()
@@ -103,8 +108,7 @@ def read_text(path: Path) -> str:
 
 def _yaml_files(folder: Path) -> list[Path]:
     """Raises OSError, and BadProfile for a folder in which everybody may put a file."""
-    mode = folder.stat().st_mode
-    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+    if folder.stat().st_mode & stat.S_IWOTH:
         raise BadProfile([_mistake(folder, "everybody may put files there, so none is read: chmod o-w")])
     found = (path for path in folder.iterdir() if not path.name.startswith("."))
     return sorted(path for path in found if path.suffix == _ENDING)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from facho.vendors.facts import (
@@ -16,7 +15,17 @@ from facho.vendors.facts import (
 )
 from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, parse_interface, parse_rows, pop_origin
 from facho.vendors.parse_index import parse_layout
-from facho.vendors.profile_entries import Entry, Form, Mistakes, list_of, one_of, read_file, unread, whole
+from facho.vendors.profile_entries import (
+    Entry,
+    Form,
+    Mistakes,
+    line_of,
+    list_of,
+    one_of,
+    read_file,
+    unread,
+    whole,
+)
 from facho.vendors.schema import (
     Column,
     DetectRule,
@@ -44,18 +53,6 @@ def _short_name(entry: Entry) -> str:
     return name
 
 
-def _line_of(longest: int) -> Callable[[Entry], str]:
-    """Return a reader of texts of one line that people see."""
-
-    def read(entry: Entry) -> str:
-        text = entry.text()
-        if len(text) > longest or not text.isprintable():
-            entry.wrong(f"expected one line of at most {longest} characters")
-        return text
-
-    return read
-
-
 _NEVER: Final = Form({"oid": Entry.oid, "why": Entry.text}, ("oid", "why"))
 _MANNERS: Final = Form(
     {
@@ -75,7 +72,7 @@ _DETECT_RULE: Final = Form(
         "probe": Entry.oid,
         "probe_text": Entry.pattern,
         "interface": parse_interface,
-        "model": _line_of(_LONGEST_MODEL),
+        "model": line_of(_LONGEST_MODEL),
         **ORIGIN_KEYS,
     }
 )
@@ -97,8 +94,8 @@ _QUIRK: Final = Form({"what": Entry.text, **ORIGIN_KEYS}, ("what",))
 _PROFILE: Final = Form(
     {
         "profile": _short_name,
-        "title": _line_of(_LONGEST_TITLE),
-        "vendor": _line_of(_LONGEST_TITLE),
+        "title": line_of(_LONGEST_TITLE),
+        "vendor": line_of(_LONGEST_TITLE),
         **ORIGIN_KEYS,
         "detect": _DETECT.read,
         "ask": lambda entry: _MANNERS.read(entry).build(RequestRules),

@@ -23,6 +23,9 @@ _MOST_VALUES: Final = 200_000
 _MOST_MISTAKES: Final = 100
 _LONGEST_OID: Final = 300
 _LARGEST_NUMBER_BITS: Final = 256
+# Longer ones are not read at all: a number in base 60 takes minutes if it is as long as the file.
+_LONGEST_NUMBER: Final = 200
+_NUMBER_TAGS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 _NO_OID: Final = "0.0"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _DATE_TAG: Final = "tag:yaml.org,2002:timestamp"
@@ -43,7 +46,8 @@ class Mistakes:
 
     def raise_if_any(self) -> None:
         if self.found:
-            raise BadProfile(sorted(self.found, key=lambda mistake: mistake.line))
+            # A part of the file that is read twice has its mistakes twice.
+            raise BadProfile(sorted(dict.fromkeys(self.found), key=lambda mistake: mistake.line))
 
 
 class Entry:
@@ -76,6 +80,9 @@ class Entry:
         if self._node.tag == _DATE_TAG:
             # No field of a profile is a date; a text that looks like one stays a text.
             return written
+        if self._node.tag in _NUMBER_TAGS and len(written) > _LONGEST_NUMBER:
+            self._cannot_read(f"'{_short(written)}' is too large a number")
+            return None
         try:
             value = _Constructor().construct(self._node)
         except (ValueError, LookupError, OverflowError, yaml.YAMLError):
@@ -253,6 +260,20 @@ def one_of(choices: Iterable[str]) -> Read:
     """Return a reader of one of these words; members of an enumeration stay members."""
     known = {str(choice): choice for choice in choices}
     return lambda entry: known[entry.choice(known)]
+
+
+def line_of(longest: int, shortest: int = 0) -> Callable[[Entry], str]:
+    """Return a reader of texts of one line that people see."""
+
+    def read(entry: Entry) -> str:
+        text = entry.text()
+        if not shortest <= len(text) <= longest or not text.isprintable():
+            entry.wrong(
+                f"expected one line of {shortest or 'at most'}{' to' * bool(shortest)} {longest} characters"
+            )
+        return text
+
+    return read
 
 
 def list_of(read: Read) -> Read:

@@ -15,12 +15,20 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
+from facho.apps.discovery.extra_facts import UNIS
 from facho.apps.discovery.models import Onu
+from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.executions.models import State
 from facho.apps.hosts.models import Brand, Oid, Olt
+from facho.apps.hosts.selectors import DISCOVERY, USUAL_FACTS
 from facho.apps.hosts.store import families_to_sync, sync_profiles
 from facho.apps.zabbix_pollers.store import register_worker
-from facho.cli.doctor.profiles import check_families, check_own_profiles, check_profiles_of_workers
+from facho.cli.doctor.profiles import (
+    check_declared_history,
+    check_families,
+    check_own_profiles,
+    check_profiles_of_workers,
+)
 from facho.config import Config, current
 from facho.core.roles import Role
 from facho.engine.collect.part_results import Collection, PartResult, PartState
@@ -29,10 +37,15 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.process.leases import start_execution
 from facho.engine.record import recorder
+from facho.engine.upkeep.exports import EXPORTS
 from facho.snmp.values import Counter64
-from facho.vendors import Decoder, profiles_in_use
+from facho.vendors import Decoder, known_facts, profiles_in_use
+from facho.vendors.facts import TAKEN_NAMES
 from facho.vendors.index import join_arcs
 from facho.vendors.library import ProfileOrigin
+from facho.web.api.v1.health import HealthSerializer
+from facho.web.api.v1.onus import OnuSerializer
+from facho.web.api.v1.ports import PortSerializer, UnprovisionedSerializer, UplinkSerializer
 from facho.web.words.families import ORIGINS
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -134,6 +147,35 @@ def test_numbers_have_a_history_and_counters_a_rate(onu: Onu, fact: str, values:
     assert [round(each, 1) for each in told if each is not None] == values
 
 
+def test_no_declared_fact_can_have_the_name_of_something_else() -> None:
+    """Neither a column of CSV files, nor what is beside the facts in API and database, nor a set of jobs."""
+    named = {*USUAL_FACTS, DISCOVERY, UNIS, OLT_DATES}
+    for name in ("onus", "ports", "uplinks", "olt_health", "unprovisioned"):
+        named.update((*EXPORTS[name].columns, *EXPORTS[name].judged.names))
+    for serializer in (
+        OnuSerializer,
+        PortSerializer,
+        UplinkSerializer,
+        HealthSerializer,
+        UnprovisionedSerializer,
+    ):
+        named.update(serializer().fields)
+    facts = {fact for of in known_facts().values() for fact in of}
+    assert named - TAKEN_NAMES <= facts
+
+
+@pytest.mark.parametrize("name", ["a__b", "a_", "in__gte"])
+def test_a_fact_of_any_name_is_found(tmp_path: Path, brands: None, name: str) -> None:
+    facts = f"  onu:\n    {name}: {{kind: whole number, en: A, es: A, what: a}}\n"
+    with using_profiles(write(tmp_path, acme=acme(facts, f"      {name}: 4\n"))):
+        olt = make_olt("a7", "acme")
+        Onu.objects.create(olt=olt, address="1:3", extras=f'{{"{name}":12}}', first_seen=NOW, last_seen=NOW)
+        for condition, count in ((f"{name}>=12", 1), (f"{name}=11", 0)):
+            query = {"other_fact": condition, "olt": olt.pk}
+            found = asking(Role.VIEWER).get("/api/v1/onus/", query)
+            assert len(found.json()["results"]) == count
+
+
 def test_the_facts_can_be_chosen_for_a_job_and_others_are_refused(folder: Path, page: Client) -> None:
     text = page.get(reverse("admin:snmp_jobs_snmpjob_add")).content.decode()
     assert "Clientes Wi-Fi" in text
@@ -211,6 +253,25 @@ def test_a_replaced_profile_is_noted_on_the_page_in_the_api_and_by_the_doctor(
     with using_profiles(folder):
         sync_profiles(profiles_in_use())
         assert families_to_sync(profiles_in_use()) == []
+
+
+def test_the_doctor_names_files_that_are_not_read_for_their_ending(folder: Path) -> None:
+    for name in ("a.yml", "B.YAML", "notes.txt"):
+        (folder / name).write_text("")
+    (found,) = [each for each in check_own_profiles(current()) if each.level == "warning"]
+    assert found.told == "not read: B.YAML, a.yml"
+
+
+def test_the_doctor_names_facts_for_which_the_history_has_no_room(tmp_path: Path) -> None:
+    facts = [
+        f"    n{number:02}: {{kind: number, en: N, es: N, what: n, history: yes}}\n" for number in range(17)
+    ]
+    with using_profiles(write(tmp_path, facts="facts:\n  psu:\n" + "".join(facts[:15]))):
+        assert check_declared_history(NOW, CONFIG).level == "ok"
+    with using_profiles(write(tmp_path, facts="facts:\n  psu:\n" + "".join(facts))):
+        found = check_declared_history(NOW, CONFIG)
+    assert found.level == "warning"
+    assert found.told.endswith("15 declared facts are kept, and not n15, n16")
 
 
 def test_the_doctor_names_workers_with_other_files(folder: Path) -> None:

@@ -104,6 +104,46 @@ def test_a_fact_that_facho_has_otherwise_is_refused(tmp_path: Path, declared: st
     assert why in found
 
 
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ("onu: {a: {kind: text, en: '', es: A, what: a}}", "facts.onu.a.en: expected one line of 1 to 60"),
+        (
+            'onu: {a: {kind: text, en: A, es: "A\\0", what: a}}',
+            "facts.onu.a.es: expected one line of 1 to 60",
+        ),
+        (f"onu: {{a: {{kind: number, en: A, es: A, what: a, unit: {'x' * 21}}}}}", "unit: expected one line"),
+        ("uni: {a: {kind: number, en: A, es: A, what: a, history: yes}}", "facts of uni have no history"),
+        ("autofind: {a: {kind: rate, en: A, es: A, what: a}}", "facts of autofind have no history"),
+        # One column of the history has both.
+        (
+            "onu: {in_bps: {kind: number, en: A, es: A, what: a, unit: Mbit/s, history: yes}}",
+            "'in_bps' of port has a history too, and another kind, unit or rate",
+        ),
+        (
+            "{board: {a: {kind: number, en: A, es: A, what: a, unit: V, history: yes}}, "
+            "psu: {a: {kind: number, en: A, es: A, what: a, unit: W, history: yes}}}",
+            "facts.psu.a: 'a' of board has a history too",
+        ),
+    ],
+)
+def test_a_fact_that_could_not_be_stored_or_shown_is_refused(tmp_path: Path, declared: str, why: str) -> None:
+    braces = declared if declared.startswith("{") else f"{{{declared}}}"
+    assert why in mistakes(load_library(write(tmp_path, facts=f"facts: {braces}\n")))[0]
+
+
+def test_one_name_for_things_of_the_same_kind_is_fine(tmp_path: Path) -> None:
+    same = "{kind: number, en: A, es: A, what: a, unit: V, history: yes}"
+    text = "{kind: text, en: A, es: A, what: a}"
+    declared = f"facts: {{board: {{a: {same}, voltage_v: {same}}}, psu: {{a: {same}}}, uni: {{a: {text}}}}}"
+    assert mistakes(load_library(write(tmp_path, facts=declared))) == []
+
+
+def test_each_mistake_is_named_once(tmp_path: Path) -> None:
+    library = load_library(write(tmp_path, acme=acme() + "title: again\n"))
+    assert mistakes(library) == ["acme.yaml, line 25, title: is there twice; one of them would be lost"]
+
+
 def test_a_fact_that_facho_has_as_well_since_an_upgrade_is_no_mistake(tmp_path: Path) -> None:
     same = "    mac_count: {kind: whole number, en: Stations, es: Estaciones, what: stations}"
     library = load_library(write(tmp_path, acme=acme(f"  onu:\n{same}", "      mac_count: 5")))
@@ -140,6 +180,9 @@ def bomb() -> str:
         ("", "the file is empty"),
         ("42", "expected a mapping"),
         ("a: 1\n" * 1000, "is there twice"),
+        # It is 1 in base 60, with as many digits: to read it would take minutes.
+        ("profile: " + "1:" * 500_000 + "1", "is too large a number"),
+        ("profile: " + "1:" * 500_000 + "1.5", "is too large a number"),
     ],
 )
 def test_a_hostile_file_is_refused_with_a_sentence(tmp_path: Path, text: str, why: str) -> None:
@@ -165,16 +208,32 @@ def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path) -> No
     ]
 
 
+def test_a_name_that_cannot_be_shown_or_stored_is_refused(tmp_path: Path) -> None:
+    # Names of old file servers are no UTF-8: the database would refuse the reason of an execution with it.
+    (tmp_path / os.fsdecode(b"caf\xe9.yaml")).write_text("{")
+    (tmp_path / "a\nb.yaml").write_text(acme())
+    library = load_library(write(tmp_path, acme=acme()))
+    told = [str(each) for each in library.own.every_mistake]
+    assert [each.partition("line 1: ")[2] for each in told] == [
+        "'a\\nb.yaml' is not read: nothing could show its name",
+        "'caf\\udce9.yaml' is not read: nothing could show its name",
+    ]
+    assert all(each.isprintable() for each in told)
+    assert "acme" in library.profiles
+
+
 def test_files_that_everybody_may_write_are_not_read(tmp_path: Path) -> None:
     folder = write(tmp_path / "profiles", acme=acme())
     (folder / "acme.yaml").chmod(0o666)
     library = load_library(folder)
     assert mistakes(library) == ["acme.yaml, line 1: everybody may write to it: chmod o-w"]
     (folder / "acme.yaml").chmod(0o644)
-    folder.chmod(0o777)
-    assert mistakes(load_library(folder)) == [
-        "profiles, line 1: everybody may put files there, so none is read: chmod o-w"
-    ]
+    # In a folder like /tmp everybody may put a file, too.
+    for mode in (0o777, 0o1777):
+        folder.chmod(mode)
+        assert mistakes(load_library(folder)) == [
+            "profiles, line 1: everybody may put files there, so none is read: chmod o-w"
+        ]
 
 
 def test_too_many_files_are_told(tmp_path: Path) -> None:

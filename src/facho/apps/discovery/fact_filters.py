@@ -54,7 +54,8 @@ class FactCondition:
         told: Any = JsonValue(EXTRAS, Value(self.fact))
         if isinstance(self.value, float):
             told = Cast(told, FloatField())
-        name = f"fact_{self.fact}"
+        # A name that ends with an underscore would run into that of the lookup.
+        name = f"fact_{self.fact}_value"
         found: QuerySet[M] = rows.alias(**{name: told}).filter(**{f"{name}__{self.lookup}": self.value})
         return found
 

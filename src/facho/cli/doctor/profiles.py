@@ -14,6 +14,8 @@ from facho.vendors.library import Library
 
 _WHAT: Final = "profiles"
 _MOST_MISTAKES: Final = 20
+# Of files that somebody may have meant to be read.
+_OTHER_ENDINGS: Final = (".yml", ".YAML", ".YML", ".Yaml")
 _CHECK: Final = "correct it (facho profile check FILE), and start facho again"
 _RESTART: Final = "start it again, with the same files in FACHO_PROFILES on every machine"
 
@@ -34,7 +36,7 @@ def check_own_profiles(config: Config) -> Iterator[Finding]:
     for name in library.replaced:
         text = f"{library.profiles[name].own_file} replaces the built-in profile '{name}'"
         yield ok(_WHAT, text)
-    if ignored := [path.name for path in folder.glob("*.yml")]:
+    if ignored := sorted(path.name for path in folder.glob("*") if path.suffix in _OTHER_ENDINGS):
         yield warning(_WHAT, f"not read: {list_names(ignored)}", "name them .yaml")
     if not mistakes:
         yield ok(_WHAT, _describe(library, str(folder)))
@@ -73,6 +75,20 @@ def check_families(_now: datetime, _config: Config) -> Finding:
         text = f"the table of OIDs has other ones than the profiles of {list_names(families)}"
         return warning("families", text, "facho migrate, or start facho up again")
     return ok("families", "the table of OIDs has those of the profiles")
+
+
+def check_declared_history(_now: datetime, _config: Config) -> Finding:
+    """Name the declared facts for which the history has no room where an OLT has all of them."""
+    from facho.apps.history.facts import ENTITIES, declared_facts
+    from facho.core.history_facts import MOST_DECLARED
+
+    left_out = [name for subject in ENTITIES for name in sorted(declared_facts(subject))[MOST_DECLARED:]]
+    if left_out:
+        text = (
+            f"of an OLT that has all, {MOST_DECLARED} declared facts are kept, and not {list_names(left_out)}"
+        )
+        return warning("history", text, "remove 'history: yes' from facts that need none")
+    return ok("history", "has room for all declared facts")
 
 
 def check_profiles_of_workers(now: datetime, config: Config) -> Finding:

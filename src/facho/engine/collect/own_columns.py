@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -41,29 +41,45 @@ def with_own_columns(profile: Profile, columns: Iterable[AskedColumn]) -> Profil
     if not own:
         return profile
     _, known = _extended.setdefault(id(profile), (profile, {}))
-    if own not in known:
+    extended = known.get(own)
+    if extended is None:
         if len(known) >= _CACHED:
             known.clear()
-        tables = (table for column in own if (table := _table(profile, column)) is not None)
-        known[own] = replace(profile, tables=(*profile.tables, *tables))
-    return known[own]
+        tables = [table for column in own for table in _tables(profile, column)]
+        # Another thread may have made it meanwhile.
+        extended = known.setdefault(own, replace(profile, tables=(*profile.tables, *tables)))
+    return extended
 
 
-def _table(profile: Profile, column: AskedColumn) -> Table | None:
-    """Return the table of one column. Its rows have the index of the tables that the family has."""
+def _tables(profile: Profile, column: AskedColumn) -> Iterator[Table]:
+    """Yield the tables of one column. Its rows have the index and the conditions of a table that the family
+    has: the interfaces that are uplinks, for example.
+    """
     entity = Entity(column.entity or Entity.ONU)
     fact = known_facts()[entity].get(column.provides)
-    layout = _layout(profile, entity)
-    if fact is None or layout is None:
-        return None
-    source = Source(column.oid)
-    return Table(
-        f"own {column.name}",
-        entity,
-        layout,
-        (Column(column.provides, source, _generic_rule(column) or _rule(fact), _ORIGIN, meaning=fact),),
-        _ORIGIN,
-    )
+    if fact is None:
+        return
+    rule, similar = _generic_rule(column) or _rule(fact), _similar_tables(profile, entity)
+    for table, its, source in find_columns(profile.name, column.rule_of):
+        rule = source.rule or its.rule
+        if table.entity is entity:
+            similar = [replace(table, name="", columns=(), origin=_ORIGIN)]
+    for table in similar:
+        yield replace(
+            table,
+            name=f"own {column.name} {table.technology}" if len(similar) > 1 else f"own {column.name}",
+            technology=table.technology if len(similar) > 1 else "",
+            columns=(Column(column.provides, Source(column.oid), rule, _ORIGIN, meaning=fact),),
+        )
+
+
+def find_columns(family: str, oid: str) -> Iterator[tuple[Table, Column, Source]]:
+    """Yield where the profile of a family has a column; nothing for an empty OID."""
+    for table in profile_of_family(family).tables:
+        for column in table.columns:
+            yield from (
+                (table, column, source) for source in (column.source, *column.otherwise) if source.oid == oid
+            )
 
 
 def _generic_rule(column: AskedColumn) -> Rule | None:
@@ -88,12 +104,43 @@ def _rule(fact: Fact) -> Rule:
 
 def has_place(profile: Profile, entity: Entity) -> bool:
     """Return whether it is known of which thing of this kind a row of an own column is."""
-    return _layout(profile, entity) is not None
+    return bool(_similar_tables(profile, entity))
 
 
-def _layout(profile: Profile, entity: Entity) -> IndexLayout | None:
+def own_column_helpers(profile: Profile, entity: Entity) -> list[str]:
+    """Return the columns that have to be read with an own one: names behind its index, conditions on rows."""
+    tables = _similar_tables(profile, entity)
+    names = [table.index.named.column for table in tables if table.index.named is not None]
+    return list(dict.fromkeys((*names, *(when.oid for table in tables for when in table.rows))))
+
+
+def _similar_tables(profile: Profile, entity: Entity) -> list[Table]:
+    """Return a table of the family whose index rows of an own column have, without its columns.
+
+    Names behind an index tell GPON from EPON: then there is one of each.
+    """
     tables = [table for table in profile.tables if table.entity is entity]
-    # The names that an index may need are not asked for with an own column.
-    by_number = [table for table in tables if table.index.named is None]
-    usual = [table for table in by_number if table.read_method is ReadMethod.WALK and not table.slow]
-    return next((table.index for table in (*usual, *by_number, *tables)), _PLAIN_INDEXES.get(entity))
+    if not tables:
+        return [
+            Table("", entity, layout, (), _ORIGIN)
+            for each, layout in _PLAIN_INDEXES.items()
+            if each is entity
+        ]
+    first = min(tables, key=_how_unusual)
+    if first.index.named is None:
+        return [_without_columns(first)]
+    by_technology: dict[str, Table] = {}
+    for table in sorted(tables, key=_how_unusual):
+        if table.index.named is not None:
+            by_technology.setdefault(table.technology, table)
+    return [_without_columns(table) for table in by_technology.values()]
+
+
+def _how_unusual(table: Table) -> tuple[bool, bool, bool, bool]:
+    """Return the order of choice. Conditions on rows leave out what is no thing of this kind."""
+    is_slow = table.slow or table.read_method is not ReadMethod.WALK
+    return "mac" in table.index.gives, table.index.named is not None, not table.rows, is_slow
+
+
+def _without_columns(table: Table) -> Table:
+    return Table("", table.entity, table.index, (), _ORIGIN, table.technology, rows=table.rows)

@@ -47,6 +47,8 @@ class AskedColumn:
     entity: str = Entity.ONU.value
     # The fact of a column of the operator's own; empty for those of profiles, which say it themselves.
     provides: str = ""
+    # The column of the profile by whose rules such a column is read, though that has another fact.
+    rule_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from facho.config import Config
 from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import MissingColumns, RequestPace, columns_to_leave_out, request_pace
 from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
-from facho.engine.collect.own_columns import with_own_columns
+from facho.engine.collect.own_columns import find_columns, own_column_helpers, with_own_columns
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import (
     AskedColumn,
@@ -122,7 +122,7 @@ def _plan_onu_read(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
     if onu is None:
         raise NothingToAsk(Reason.of("onu_has_no_place"))
     asked = columns_for(olt, facts_of_onu(profile), JobKind.GET)
-    found = plan_onu_read(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
+    found = plan_onu_read(onu_id, onu, profile, [(each, _column_of(profile.name, each)) for each in asked])
     if not found.parts:
         raise NothingToAsk(Reason.of("nothing_without_walk", family=profile.name))
     return found
@@ -211,19 +211,44 @@ def _columns_of(own: str, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     Ports of the generic profile are numbered interfaces: decoded by it, they would become second ports
     beside those that the family has by slot and port.
     """
-    return (_own_column(own, each) or _profile_column(own, each) for each in asked)
+    columns = [_column_of(own, each) for each in asked]
+    yield from columns
+    yield from _helpers_of_own(own, columns)
+
+
+def _column_of(own: str, asked: AskedFact) -> AskedColumn:
+    return _own_column(own, asked) or _profile_column(own, asked)
+
+
+def _helpers_of_own(own: str, columns: Iterable[AskedColumn]) -> Iterator[AskedColumn]:
+    """Yield the columns without which the rows of own columns have no place."""
+    entities = dict.fromkeys(column.entity for column in columns if column.provides)
+    needed = (
+        oid for entity in entities for oid in own_column_helpers(profile_of_family(own), Entity(entity))
+    )
+    read = {column.read_as for column in columns}
+    yield from (AskedColumn(oid, oid, oid, helps=True) for oid in dict.fromkeys(needed) if oid not in read)
 
 
 def _own_column(own: str, asked: AskedFact) -> AskedColumn | None:
-    """Return a column that is not in the OLT's own profile, and provides a fact by the rules of that fact.
+    """Return a column that is not in the OLT's own profile, and provides a fact by the rules of that fact, or
+    of a column of the profile that has another one.
 
     It is the operator's, or the generic profile has it of the OLT itself.
     """
     entity = asked.entity or Entity.ONU.value
     is_scalar = entity == Entity.OLT and asked.brand == GENERIC != own
-    if not asked.fact or (asked.read_as and not is_scalar):
+    rule_of = asked.read_as if asked.brand == own and _has_another_fact(own, asked) else ""
+    if not asked.fact or (asked.read_as and not is_scalar and not rule_of):
         return None
-    return AskedColumn(asked.name, asked.oid, asked.oid, entity=entity, provides=asked.fact)
+    column = AskedColumn(asked.name, asked.oid, asked.oid, entity=entity, provides=asked.fact)
+    return replace(column, rule_of=rule_of)
+
+
+def _has_another_fact(own: str, asked: AskedFact) -> bool:
+    """Return whether the profile column that a row is read as has facts, and not the one of the row."""
+    facts = {(table.entity.value, column.fact) for table, column, _ in find_columns(own, asked.read_as)}
+    return bool(facts) and (asked.entity or Entity.ONU.value, asked.fact) not in facts
 
 
 def _profile_column(own: str, asked: AskedFact) -> AskedColumn:

@@ -10,14 +10,14 @@ from django.utils.translation import gettext as _
 
 from facho.apps.hosts.models import Brand, Oid
 from facho.config import current
-from facho.engine.collect.own_columns import has_place
+from facho.engine.collect.own_columns import find_columns, has_place
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_choice, check_free_name, unknown_name
 from facho.engine.commands.job_columns import parse_oid
 from facho.engine.commands.olts import brand_for, model_named
 from facho.engine.process.command_transaction import command
 from facho.vendors import Entity, known_facts, profile_of_family
-from facho.vendors.facts import Kind
+from facho.vendors.facts import Fact, Kind
 
 _NAMED_AT_MOST: Final = 5
 
@@ -94,7 +94,7 @@ def _columns(wanted: NewOid, own_id: int | None = None) -> dict[str, Any]:
         "brand": brand,
         "model": model,
         **_check_fact(wanted.entity, wanted.provides, brand),
-        "profile_oid": _check_read_as(brand, wanted.read_as),
+        "profile_oid": _check_read_as(brand, wanted),
     }
 
 
@@ -121,14 +121,28 @@ def _check_fact(entity: str, provides: str, brand: Brand) -> dict[str, str]:
     return {"entity": entity, "provides": provides}
 
 
-def _check_read_as(brand: Brand, read_as: str) -> str:
-    if not read_as:
+def _check_read_as(brand: Brand, wanted: NewOid) -> str:
+    if not wanted.read_as:
         return ""
-    column = parse_oid(read_as, "read_as")
+    column = parse_oid(wanted.read_as, "read_as")
     if not any(row.synced for row in Oid.objects.filter(brand=brand, profile_oid=column)):
         values = {"oid": column, "brand": brand.name}
         raise CommandError("read_as", _("the profile of %(brand)s has no column %(oid)s") % values)
+    if wanted.provides:
+        fact = known_facts()[Entity(wanted.entity or Entity.ONU)][wanted.provides]
+        read = [each.meaning for _table, each, _source in find_columns(brand.name, column)]
+        if read and not any(_fits_rules_of(fact, each) for each in read):
+            values = {"oid": column, "kind": read[0].kind.value, "fact": wanted.provides}
+            sentence = _("%(oid)s has values of the kind %(kind)s, which do not fit %(fact)s")
+            raise CommandError("read_as", sentence % values)
     return column
+
+
+def _fits_rules_of(fact: Fact, other: Fact) -> bool:
+    """Return whether the rules of a column with one fact give values of the other."""
+    numbers = (Kind.NUMBER, Kind.WHOLE)
+    is_same = fact.kind is other.kind or (fact.kind in numbers and other.kind in numbers)
+    return is_same and set(fact.words or ()) == set(other.words or ())
 
 
 def _refuse_used(row: Oid, field: str) -> None:

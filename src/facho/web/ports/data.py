@@ -16,15 +16,20 @@ from django.utils.translation import gettext
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
 from facho.apps.discovery.selectors import POWER, collected_at, last_online
+from facho.apps.extras import read_extras
+from facho.apps.history.facts import history_facts
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import Series, subject_series
 from facho.apps.traffic.selectors import PonUse, pon_use
 from facho.config import Config
 from facho.core.optics import has_weak_power
+from facho.vendors import Entity
+from facho.vendors.facts import FACTS
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
 from facho.web.components.list_query import parse_choice, parse_page
 from facho.web.components.traffic_charts import IN_AND_OUT, chart_of_series
 from facho.web.olts.onus_and_ports import recent_outages
+from facho.web.words.facts import fact_name, fact_unit, named_facts
 
 ROWS: Final = 64
 SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state"}
@@ -84,6 +89,8 @@ class PortPage:
     traffic: Chart | None
     # None without rates of the last collection.
     use: PonUse | None
+    # The facts without a column of their own: names and values.
+    facts: Sequence[tuple[str, str]]
     outages: Sequence[PortOutage]
     events: Sequence[OnuEvent]
 
@@ -111,6 +118,7 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         charts=[chart for chart in charts if not chart.is_empty],
         traffic=None if traffic.is_empty else traffic,
         use=pon_use(port.olt_id, now).get(port.pk),
+        facts=named_facts(read_extras(port.extras), Entity.PORT),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
     )
@@ -150,9 +158,11 @@ def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | 
 def _charts(port: PonPort, days: int, now: datetime) -> list[Chart]:
     """Return the chart of the traffic, and the others. A port known from its ONUs only has no values."""
     period = Period(now - timedelta(days=days), now, get_current_timezone())
-    series = Series([], {fact: [] for fact in _CHART_FACTS})
+    declared = [fact for fact in history_facts(Subject.PORT) if fact not in FACTS[Entity.PORT]]
+    facts = (*_CHART_FACTS, *declared)
+    series = Series([], {fact: [] for fact in facts})
     if not port._state.adding:
-        series = subject_series(port.olt_id, port.pk, _CHART_FACTS, period.start, period.end)
+        series = subject_series(port.olt_id, port.pk, facts, period.start, period.end)
     optics = (
         _values(series, "tx_dbm", gettext("sent")),
         _values(series, "rx_dbm", gettext("received")),
@@ -164,7 +174,13 @@ def _charts(port: PonPort, days: int, now: datetime) -> list[Chart]:
             gettext("Temperature"), "°C", [_values(series, "temperature_c", gettext("module"))], period
         ),
         line_chart(gettext("ONUs online"), "", [_values(series, "onus_online", gettext("online"))], period),
+        *(_declared_chart(fact, series, period) for fact in declared),
     ]
+
+
+def _declared_chart(fact: str, series: Series, period: Period) -> Chart:
+    name = fact_name(fact, Entity.PORT)
+    return line_chart(name, fact_unit(fact, Entity.PORT), [_values(series, fact, name)], period)
 
 
 def _values(series: Series, fact: str, name: str) -> Values:

@@ -12,11 +12,12 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import columns_for
 from facho.apps.hosts.store import sync_profiles
 from facho.engine.collect.own_columns import with_own_columns
+from facho.engine.collect.request_plan import KnownOnu, plan_get
 from facho.engine.collect.work_builder import _columns, profile_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.oids import NewOid, add_oid
 from facho.snmp.values import Counter32
-from facho.vendors import Decoder, Entity, profiles_in_use
+from facho.vendors import Decoder, Entity, Key, profiles_in_use
 from facho.vendors.facts import Kind
 from facho.vendors.index import join_arcs
 from facho.vendors.library import known_facts
@@ -110,3 +111,41 @@ def test_a_file_of_facts_alone_lets_an_own_oid_provide_a_new_fact(tmp_path: Path
         )
         onu = join_arcs((0xFA000000 | 1 << 13 | 7 << 8, 3))
         assert Decoder(profile).decode({OWN: {onu: 12}}).onus.columns == {"wifi_clients": [12]}
+
+
+RX = "1.3.6.1.4.1.2011.6.128.1.1.2.51.1.4"
+STATE = "1.3.6.1.4.1.2011.6.128.1.1.2.46.1.15"
+
+
+def test_an_own_oid_read_as_a_column_has_the_scale_of_that_and_its_own_fact(tmp_path: Path) -> None:
+    with using_profiles(tmp_path):
+        sync_profiles(profiles_in_use())
+        olt = make_olt("north", "huawei")
+        add_oid(NewOid("mine", OWN, "huawei", provides="uptime_s", read_as=RX))
+        (column,) = _columns(olt, columns_for(olt, ["uptime_s"], "get"))
+        assert (column.oid, column.read_as) == (OWN, OWN)
+        profile = with_own_columns(profile_of(olt), [column])
+        onu = join_arcs((0xFA000000 | 1 << 13 | 7 << 8, 3))
+        assert Decoder(profile).decode({OWN: {onu: 2150}}).onus.columns == {"uptime_s": [22]}
+        # An optical value is asked of the ONUs that are online, and so is what is read as it.
+        asked = plan_get(profile, [column], [KnownOnu(Key(0, 1, 7, 3), "gpon", online=True)])
+        assert [group.suffixes for group in asked.groups] == [[onu]]
+        assert not plan_get(profile, [column], [KnownOnu(Key(0, 1, 7, 3), "gpon")]).groups
+
+
+def test_a_column_of_the_same_fact_is_read_as_that_column(tmp_path: Path) -> None:
+    with using_profiles(tmp_path):
+        sync_profiles(profiles_in_use())
+        olt = make_olt("north", "huawei")
+        add_oid(NewOid("moved", OWN, "huawei", provides="onu_rx_dbm", read_as=RX))
+        moved = [each for each in _columns(olt, columns_for(olt, ["onu_rx_dbm"], "get")) if each.oid == OWN]
+        assert [(each.read_as, each.provides) for each in moved] == [(RX, "")]
+
+
+@pytest.mark.parametrize(("fact", "column"), [("plan", RX), ("config_state", STATE), ("uptime_s", STATE)])
+def test_a_column_of_another_kind_is_refused(tmp_path: Path, fact: str, column: str) -> None:
+    with using_profiles(tmp_path):
+        sync_profiles(profiles_in_use())
+        with translation.override("en"), pytest.raises(CommandError, match="which do not fit") as refused:
+            add_oid(NewOid("mine", OWN, "huawei", provides=fact, read_as=column))
+        assert refused.value.field == "read_as"

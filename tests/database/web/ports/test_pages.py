@@ -8,14 +8,19 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
+from facho.apps.extras import write_extras
+from facho.apps.history.models import Subject
+from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
 from facho.web.ports.data import PortPage, PortQuery, parse_port_query, read_port_page
 from tests.api_clients import person
+from tests.declared_facts import declared_facts
 from tests.factories import add_olts, know_brands
 from tests.sample_rows import NOW
 
@@ -149,3 +154,24 @@ def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, olt: Ol
         page = viewer.get(url).content.decode()
     assert len(many) == len(few) <= 16
     assert "page=2" in page
+
+
+def test_declared_facts_of_a_port_are_on_its_page_with_their_history(port: PonPort, viewer: Client) -> None:
+    declared = """
+        port:
+          ranging_errors: {kind: whole number, en: Ranging errors, es: Errores, what: x, history: yes}
+          shelf: {kind: text, en: Shelf, es: Repisa, what: its shelf}
+    """
+    with declared_facts(declared):
+        PonPort.objects.update(
+            extras=write_extras({"ranging_errors": 12, "shelf": "R7", "description": "north"})
+        )
+        port.refresh_from_db()
+        then = NOW - timedelta(hours=1)
+        append_frame(port.olt_id, then, Subject.PORT, [port.pk], {"ranging_errors": [11]})
+        with translation.override("en"):
+            found = look(port)
+            assert found.facts == [("Description", "north"), ("Ranging errors", "12"), ("Shelf", "R7")]
+            assert [chart.title for chart in found.charts] == ["Ranging errors"]
+        text = viewer.get(f"/olts/{port.olt_id}/ports/{port.pk}/").content.decode()
+        assert "R7" in text
