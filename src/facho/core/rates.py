@@ -45,6 +45,8 @@ class RateRule:
 
     rate: str
     of_octets: bool = True
+    # The fewest bits that a line carries for one count.
+    least_bits: int = 8
 
     @property
     def per_count(self) -> int:
@@ -103,7 +105,7 @@ class Limits:
     """What bounds the rates of a reading."""
 
     interval_ms: int
-    # By counted fact: the line rate in bits per second, of all subjects or of each.
+    # By counter: the line rate in bits per second, of all subjects or of each.
     line_rates: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
     # The OLT has started since the reading before.
     restarted: bool = False
@@ -246,9 +248,10 @@ class _Interval:
     def _most(self, counter: Counter, rule: RateRule) -> int | Sequence[int]:
         """Return what the line rate lets through in this time, for all subjects or for each."""
         rate = self._limits.line_rates.get(counter.fact, _NO_LIMIT)
+        per_count = 1000 * rule.least_bits
         if isinstance(rate, int):
-            return rate * self.elapsed // rule.per_count
-        return [each * self.elapsed // rule.per_count for each in rate]
+            return rate * self.elapsed // per_count
+        return [each * self.elapsed // per_count for each in rate]
 
     def _odd_move(self, counter: Counter, position: int, most: int, drops: Drops) -> int | None:
         """Return the move of a counter that went back or too far: only one that came round has any."""

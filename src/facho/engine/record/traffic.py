@@ -181,23 +181,26 @@ def _column(values: Sequence[object]) -> array[int]:
 
 
 def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[str, int | Sequence[int]]:
-    """Return by counter of octets what its subjects can move: the line rate of their PON, or their speed."""
-    rates = _rates_of_uplinks(frame) if subject is Subject.LINK else _rates_of_pons(frame, profile)
+    """Return by counter what its subjects can move: the line rate of their PON, or their speed."""
+    match subject:
+        case Subject.LINK:
+            rates = [uplink_rate(each) for each in frame.speeds_mbps]
+        case Subject.PART:
+            # A board has many PONs: no more than the fastest uplink passes through it.
+            rates = [uplink_rate(None)]
+        case _:
+            rates = _rates_of_pons(frame, profile)
     found: dict[str, int | Sequence[int]] = {}
     for fact, rule in counters(subject).items():
-        if rule.rate in DIRECTIONS:
-            each = [rate.down_bps if DIRECTIONS[rule.rate] else rate.up_bps for rate in rates]
-            found[fact] = each[0] if len(set(each)) == 1 else each
+        side = DIRECTIONS.get(rule.rate)
+        each = [max(rate) if side is None else rate[side] for rate in rates]
+        found[fact] = each[0] if len(set(each)) == 1 else each
     return found
 
 
 def _rates_of_pons(frame: FrameValues, profile: Profile) -> list[LineRate]:
     usual = _only_technology(profile)
     return [line_rate(each or usual) for each in frame.technologies or [usual]]
-
-
-def _rates_of_uplinks(frame: FrameValues) -> list[LineRate]:
-    return [uplink_rate(each) for each in frame.speeds_mbps]
 
 
 def _only_technology(profile: Profile) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import State
 from facho.apps.history.models import HistoryFrame, Subject
@@ -65,11 +65,10 @@ class Site:
         rows = {number: {"serial": serial} for number, serial in serials.items()}
         self._record(self.discovery, now, onus=facts(rows.items()))
 
-    def read(self, minutes: float, rows: Rows, ports: Mapping[int, Mapping[str, Any]] | None = None) -> None:
+    def read(self, minutes: float, rows: Rows, ports: Rows | None = None, links: Rows | None = None) -> None:
         """Store what was read so long after ten o'clock."""
-        self._record(
-            self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), ports_of(ports or {})
-        )
+        others = rows_of(Entity.PORT, ports or {}), rows_of(Entity.UPLINK, links or {})
+        self._record(self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), *others)
 
     def down(self, minutes: float, *octets: int | None, width: type[int] = Counter64) -> None:
         """Store what the first ONUs have received."""
@@ -81,7 +80,7 @@ class Site:
             },
         )
 
-    def _record(self, node: Any, now: datetime, onus: Facts, ports: Facts | None = None) -> None:
+    def _record(self, node: Any, now: datetime, onus: Facts, *others: Facts) -> None:
         owes = [[node.id, node.job.task_type, 300]]
         # Each has a slot of its own, also those of one time.
         slot = now + timedelta(microseconds=next(self._slots))
@@ -90,8 +89,7 @@ class Site:
         assert started is not None
         planned = plan_execution(started.execution_id, started.run_id, now, CONFIG, started.subject)
         found = {entity: Facts(entity) for entity in Entity} | {Entity.ONU: onus}
-        if ports is not None:
-            found[Entity.PORT] = ports
+        found |= {each.entity: each for each in others}
         part = PartResult(
             planned.work.parts[0], PartState.SUCCESS, decoded=Decoded(found, Problems()), rows=len(onus)
         )
@@ -130,10 +128,10 @@ def fails_after(
     return fail
 
 
-def ports_of(rows: Mapping[int, Mapping[str, Any]]) -> Facts:
+def rows_of(entity: Entity, rows: Rows) -> Facts:
     names = dict.fromkeys(name for row in rows.values() for name in row)
     return Facts(
-        Entity.PORT,
+        entity,
         [Key(0, 1, port) for port in rows],
         [b""] * len(rows),
         ["gpon"] * len(rows),
@@ -268,6 +266,26 @@ def test_a_rate_above_the_line_rate_is_dropped_and_counted(site: Site) -> None:
     assert site.rates(1) == []
     assert [minute for minute, _ in site.rates(2)] == [5]
     assert site.drops() == Drops(over=1)
+
+
+def test_errors_of_more_packets_than_a_line_carries_are_dropped_and_counted(site: Site) -> None:
+    start = 3 << 40
+    for minutes, errors in ((0, 0), (5, start), (10, start + 300), (15, start + 300 + 2_000_000 * 300)):
+        site.read(minutes, {}, links={1: {"speed_mbps": 1000, "in_errors": Counter64(errors)}})
+    link = Uplink.objects.get()
+    until = NOW + timedelta(hours=1)
+    series = subject_series(site.olt.pk, link.pk, ["in_errors_s"], NOW, until, subject=Subject.LINK)
+    assert [round(value or 0, 2) for value in series.values["in_errors_s"]] == [1.0]
+    assert site.drops() == Drops(over=2)
+
+
+def test_a_collection_without_any_rate_leaves_the_traffic_of_the_one_before(site: Site) -> None:
+    """That nothing is known for an interval does not mean that nothing moved."""
+    site.down(0, 0, 0)
+    site.down(5, megabits(100), megabits(20))
+    site.down(25, megabits(900), megabits(90))
+    row = OltTraffic.objects.get(subject="onu")
+    assert (row.at, round(row.out_bps / MBIT)) == (NOW + INTERVAL, 120)
 
 
 def test_a_recording_that_is_tried_again_counts_once(site: Site) -> None:
