@@ -358,12 +358,18 @@ class _RateComputation:
         self._found.drops.gaps += sum(old != NONE != new for old, new in both)
 
     def _rest(self, interval: _Interval) -> Snapshot | None:
-        """Return what is left of an earlier snapshot: what this reading did not bring."""
+        """Return what is left of an earlier snapshot: what this reading did not bring.
+
+        Nothing is left of a snapshot that is later than this reading: our clock was set back, and the time
+        since then would be too short.
+        """
+        if interval.elapsed < 0:
+            return None
         snapshot = interval.snapshot
         facts = {counter.fact for counter in self._reading.columns}
         columns: dict[Counter, array[int]] = {}
         for counter, column in snapshot.reading.columns.items():
-            if counter in self._kept or (counter.fact not in facts and 0 <= interval.elapsed <= _KEPT_MS):
+            if counter in self._kept or (counter.fact not in facts and interval.elapsed <= _KEPT_MS):
                 columns[counter] = column
             elif counter.fact in facts and not interval.is_too_long:
                 columns[counter] = self._not_read(interval, counter)
