@@ -142,7 +142,7 @@ def test_a_clock_that_is_set_later_does_not_change_what_was_dated(olt: Olt) -> N
 def test_a_collection_with_the_same_dates_writes_no_onu(olt: Olt, monkeypatch: pytest.MonkeyPatch) -> None:
     collect(olt, SECOND, offline(HAPPENED + LOCAL))
     written: list[Any] = []
-    monkeypatch.setattr("facho.apps.discovery.extra_facts.write_extras", written.append)
+    monkeypatch.setattr("facho.apps.discovery.extra_facts.merge_extras", lambda *each: written.append(each))
     collect(olt, SECOND + timedelta(minutes=5), offline(HAPPENED + LOCAL))
     assert written == []
 
