@@ -65,12 +65,14 @@ class RateRule:
 class Reading:
     """What a collection read. Columns are as long as `ids`, with NONE where there is no value."""
 
-    # Milliseconds since 1970.
+    # Milliseconds since 1970, when the collection ended.
     at: int
-    # Of the agent, when it was read.
+    # Of the agent, at that time.
     uptime_s: float | None
     ids: array[int]
     columns: Mapping[Counter, array[int]]
+    # How many milliseconds before that the first and the last of these counters were read.
+    ages_ms: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,12 @@ def is_on_time(at: datetime, interval_s: int, now: datetime) -> bool:
 def elapsed_ms(before: Reading, reading: Reading) -> int:
     """Return the time between two readings: by our clock or by the agent's, whichever is longer.
 
-    Neither a reading that was stored late nor an agent's clock that stood may make a rate too high.
+    By our clock it is the longest of those between their first counters, their last ones, and the ends of the
+    collections. Neither a part that took long, nor a reading that was stored late, nor an agent's clock that
+    stood may make a rate too high.
     """
-    by_clock = reading.at - before.at
+    shifts = (then - now for then, now in zip(before.ages_ms, reading.ages_ms, strict=True))
+    by_clock = reading.at - before.at + max(0, *shifts)
     if reading.uptime_s is None or before.uptime_s is None:
         return by_clock
     return max(by_clock, round(1000 * (reading.uptime_s - before.uptime_s)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+from facho.core.counter_blob import decode_snapshots, encode_snapshots
 from facho.core.rates import (
     Counter,
     Limits,
@@ -38,3 +39,25 @@ def test_a_reading_from_before_our_clock_was_set_back_makes_no_rate() -> None:
     assert rates == [16, None]
     _, rates = read(snapshots, 3200, 900, 5_300_000)
     assert rates == [0, 8000]
+
+
+def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> None:
+    """In the first collection, parts that come after the counters take 250 seconds; in the other, none do."""
+    ids = array("q", [0])
+
+    def reading(second: int, count: int, ages_s: tuple[int, int]) -> Reading:
+        first, last = ages_s
+        ages_ms = first * SECOND, last * SECOND
+        return Reading(second * SECOND, None, ids, {WIDE: counter_column([count])}, ages_ms)
+
+    def rate(before: Reading, after: Reading) -> object:
+        limits = Limits(300 * SECOND)
+        snapshots = compute_rates([], before, RULES, limits).snapshots
+        kept = decode_snapshots(encode_snapshots(snapshots))
+        return compute_rates(kept, after, RULES, limits).rates["down_bps"]
+
+    assert rate(reading(255, 0, (255, 250)), reading(310, 300_000, (10, 5))) == [8000]
+    # The counters of a long GET: those of the first ONU are as far apart as they began, the last ones less.
+    assert rate(reading(120, 0, (120, 0)), reading(320, 300_000, (20, 0))) == [8000]
+    # The chart has the time of the end: the rate is no higher than for that interval.
+    assert rate(reading(10, 0, (10, 5)), reading(610, 300_000, (310, 305))) == [4000]

@@ -55,6 +55,8 @@ class Site:
             self.olt, make_job("traffic", "table", every, facts=["up_octets", "down_octets"])
         )
         self.uptime_s: float | None = 1000.0
+        # How long the part that is chained to each collection takes.
+        self.chained_s = 0.0
         # The transaction of each collection fails when all is written, and is tried again.
         self.fails_first = False
         self._patched = monkeypatch
@@ -96,7 +98,12 @@ class Site:
         uptime_s = self.uptime_s
         if uptime_s is not None:
             uptime_s += (now - NOW).total_seconds()
-        collection = Collection([part], uptime_s=uptime_s)
+        parts = [part]
+        if self.chained_s:
+            if uptime_s is not None:
+                part.uptime_s = uptime_s - self.chained_s
+            parts.append(PartResult(part.part, PartState.SUCCESS, seconds=self.chained_s))
+        collection = Collection(parts, uptime_s=part.uptime_s if self.chained_s else uptime_s)
         if self.fails_first:
             with self._patched.context() as patched:
                 patched.setattr(SharedWrites, "write", fails_after(SharedWrites.write))
@@ -304,6 +311,20 @@ def test_two_collections_at_nearly_the_same_time_make_no_spike(site: Site) -> No
     site.down(5.05, megabits(8.5))
     site.down(10, megabits(16.1))
     assert site.rates(1) == [(5, 8.0), (10, 8.0)]
+
+
+@pytest.mark.parametrize("uptime_s", [1000.0, None])
+def test_a_chained_part_that_takes_long_makes_no_spike_and_no_restart(
+    site: Site, uptime_s: float | None
+) -> None:
+    """The counters are read every five minutes, and stored when the chained part is done."""
+    site.uptime_s = uptime_s
+    octets = megabits(8.05)
+    for minutes, chained_s in ((0, 10.0), (5, 250.0), (10, 10.0), (15, 250.0)):
+        site.chained_s = chained_s
+        site.down(minutes + chained_s / 60, octets * minutes // 5)
+    assert [rate for _, rate in site.rates(1)] == [4.5, 8.0, 4.5]
+    assert site.drops() == Drops()
 
 
 def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
