@@ -162,16 +162,22 @@ def test_a_family_offers_what_it_has() -> None:
     assert facts_offered(builtin()["zte"]) == {
         "discovery": ("serial", "mac"),
         "description": ("description", "name"),
-        "state": ("state", "down_cause", "distance_m"),
+        "state": ("state", "down_cause", "distance_m", "last_up", "last_down", "olt.clock"),
         "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
         "model": ("model", "type"),
         "health": (
             "olt.uptime_s", "olt.version", "board.name", "board.state", "board.cpu_pct", "board.memory_pct",
-            "board.temperature_c", "board.power_w", "fan.state", "fan.speed_rpm",
+            "board.temperature_c", "board.power_w", "fan.state", "fan.speed_rpm", "psu.state",
+            "psu.voltage_v",
+        ),
+        "uplinks": (
+            "uplink.name", "uplink.description", "uplink.state", "uplink.admin_state", "uplink.speed_mbps",
+            "uplink.in_octets", "uplink.out_octets", "uplink.in_errors", "uplink.out_errors",
+            "uplink.in_discards", "uplink.out_discards",
         ),
         "ports": ("port.name", "port.state", "port.tx_dbm", "port.temperature_c", "port.voltage_v"),
         "autofind": ("autofind.serial",),
-        "details": ("vendor_id", "sw_version", "admin_state", "ip"),
+        "details": ("vendor_id", "sw_version", "admin_state", "ip", "uni.state", "uni.speed"),
         "traffic": ("up_octets", "down_octets", "port.in_octets", "port.out_octets"),
     }  # fmt: skip
     assert facts_offered(builtin()["huawei"])["description"] == ("description",)
