@@ -229,6 +229,14 @@ def _offset_s(zone: tzinfo | None, now: datetime) -> float:
     return 0.0 if offset is None else offset.total_seconds()
 
 
+def zone_of_dates(zone: tzinfo, shown: datetime | None, now: datetime) -> tzinfo:
+    """Return the zone of dates that say none: the operator's, unless the clock of the OLT says another."""
+    if shown is None or not has_zone(shown) or _offset_s(shown.tzinfo, shown) == _offset_s(zone, now):
+        return zone
+    assert shown.tzinfo is not None
+    return shown.tzinfo
+
+
 def change_time(
     clock: OltClock | None, zone: tzinfo, shown: datetime, after: datetime | None, now: datetime
 ) -> datetime | None:
