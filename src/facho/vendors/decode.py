@@ -439,7 +439,7 @@ class _FactTable:
     def add_column(self, fact: str, at: list[int] | range, values: list[object]) -> None:
         """Add values of a fact where it has none yet: its columns come in order of preference."""
         columns = self.facts.columns
-        if isinstance(at, range) and fact not in columns:
+        if isinstance(at, range) and fact not in columns and len(values) == len(self.facts.keys):
             columns[fact] = values
             return
         column = columns.setdefault(fact, [None] * len(self.facts.keys))

@@ -44,6 +44,12 @@ tables:
     index: packed
     columns: {srv_profile: 1, hw_version: 2, sw_version: 3}
   boards: {of: board, oid: 1.3.6.1.4.1.99999.7, index: board, columns: {name: 1}}
+  board_software:
+    of: board
+    oid: 1.3.6.1.4.1.99999.9
+    index: board
+    rows: {column: 1, is: [1, 2]}
+    columns: {sw_version: 2}
 """,
     "acme.yaml",
 )
@@ -129,3 +135,10 @@ def test_the_example_is_never_long() -> None:
     example = found.unreadable["onus"].example
     assert len(example) == LONGEST_EXAMPLE
     assert example.startswith("4000000000.4000000000.")
+
+
+def test_a_column_of_which_the_condition_leaves_no_row_is_as_long_as_the_others() -> None:
+    """Whatever reads the columns side by side failed, and the collection with it."""
+    found = decode(t7_1=[(1,), (2,)], t9_1=[(1,), (2,)], t9_2=[(1,), (2,)])[Entity.BOARD]
+    assert found.row(0) == {"name": "ABCD1234", "sw_version": None}
+    assert [len(values) for values in found.columns.values()] == [2, 2]
