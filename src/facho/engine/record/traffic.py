@@ -232,8 +232,15 @@ def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[
 
 
 def _rates_of_pons(frame: FrameValues, profile: Profile) -> list[LineRate]:
+    """Return the line rates of PONs. A port without a technology may be a faster one than any PON."""
     usual = _only_technology(profile)
-    return [line_rate(each or usual) for each in frame.technologies or [usual]]
+    technologies = [each or usual for each in frame.technologies or [usual]]
+    if not any(frame.speeds_mbps):
+        return [line_rate(each) for each in technologies]
+    return [
+        max(line_rate(technology), uplink_rate(speed)) if speed and not technology else line_rate(technology)
+        for technology, speed in zip(technologies, frame.speeds_mbps, strict=True)
+    ]
 
 
 def _only_technology(profile: Profile) -> str:

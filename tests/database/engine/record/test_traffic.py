@@ -15,7 +15,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import State
 from facho.apps.history.models import HistoryFrame, Subject
 from facho.apps.history.selectors import onu_series, subject_series
-from facho.apps.hosts.models import Olt
+from facho.apps.hosts.models import Brand, Olt
 from facho.apps.traffic.models import OltTraffic
 from facho.apps.traffic.selectors import dropped_rates, olt_traffic, pon_use, traffic_tops
 from facho.apps.traffic.store import read_drops
@@ -67,9 +67,16 @@ class Site:
         rows = {number: {"serial": serial} for number, serial in serials.items()}
         self._record(self.discovery, now, onus=facts(rows.items()))
 
-    def read(self, minutes: float, rows: Rows, ports: Rows | None = None, links: Rows | None = None) -> None:
+    def read(
+        self,
+        minutes: float,
+        rows: Rows,
+        ports: Rows | None = None,
+        links: Rows | None = None,
+        technology: str = "gpon",
+    ) -> None:
         """Store what was read so long after ten o'clock."""
-        others = rows_of(Entity.PORT, ports or {}), rows_of(Entity.UPLINK, links or {})
+        others = rows_of(Entity.PORT, ports or {}, technology), rows_of(Entity.UPLINK, links or {})
         self._record(self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), *others)
 
     def down(self, minutes: float, *octets: int | None, width: type[int] = Counter64) -> None:
@@ -135,13 +142,13 @@ def fails_after(
     return fail
 
 
-def rows_of(entity: Entity, rows: Rows) -> Facts:
+def rows_of(entity: Entity, rows: Rows, technology: str = "gpon") -> Facts:
     names = dict.fromkeys(name for row in rows.values() for name in row)
     return Facts(
         entity,
         [Key(0, 1, port) for port in rows],
         [b""] * len(rows),
-        ["gpon"] * len(rows),
+        [technology] * len(rows),
         {name: [row.get(name) for row in rows.values()] for name in names},
     )
 
@@ -347,6 +354,18 @@ def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
     assert pon_use(site.olt.pk, NOW + timedelta(hours=1)) == {}
 
 
+def test_a_port_that_is_no_pon_moves_as_much_as_it_says(site: Site) -> None:
+    """As the interfaces of an OLT of no known family; one that says nothing may be the fastest PON."""
+    Olt.objects.update(brand=Brand.objects.get(name="generic"))
+    site.traffic = make_node(site.olt, make_job("ports", "table", 300, facts=["port.in_octets"]))
+    site.read(0, {}, {1: {"speed_mbps": 100_000}, 2: {"speed_mbps": 1000}, 3: {}}, technology="")
+    for minutes, octets in ((5, 0), (10, megabits(40_000))):
+        counted = {port: {"in_octets": Counter64(octets)} for port in (1, 2, 3)}
+        site.read(minutes, {}, counted, technology="")
+    assert totals(site, PonPort.objects.get(place="0/1/1").pk, "in_bps") == [pytest.approx(40_000, rel=0.005)]
+    assert site.drops() == Drops(over=2)
+
+
 def test_ports_without_counters_have_the_traffic_of_their_onus(site: Site) -> None:
     port = PonPort.objects.create(olt_id=site.olt.pk, place="0/1/7", updated_at=NOW)
     site.down(0, 0, 0)
@@ -373,9 +392,9 @@ def test_a_port_with_counters_of_its_own_does_not_get_those_of_its_onus(site: Si
     assert totals(site, TOTAL_NUMBER) == [50, 100]
 
 
-def totals(site: Site, number: int) -> list[int]:
-    series = subject_series(site.olt.pk, number, ["out_bps"], NOW, NOW + timedelta(hours=1))
-    return [round(value / MBIT) for value in series.values["out_bps"] if value is not None]
+def totals(site: Site, number: int, fact: str = "out_bps") -> list[int]:
+    series = subject_series(site.olt.pk, number, [fact], NOW, NOW + timedelta(hours=1))
+    return [round(value / MBIT) for value in series.values[fact] if value is not None]
 
 
 def test_the_highest_onus_now_and_at_the_last_peak_are_known_by_name(site: Site) -> None:
