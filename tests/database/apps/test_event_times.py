@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -126,6 +126,23 @@ def test_an_onu_that_was_offline_when_it_was_first_seen_has_the_date_of_the_olt(
     since = offline_since(Onu.objects.get())
     assert near(since.at, long_ago)
     assert since.is_dated
+
+
+def test_dates_without_a_zone_are_in_that_of_a_clock_which_says_another_than_the_operator_s() -> None:
+    """The OLT is at UTC+8, and so are its dates; the operator is at UTC."""
+    olt = an_olt()
+    zone = timezone(timedelta(hours=8))
+
+    def collect_zoned(now: datetime, shown: datetime, **more: Finding) -> None:
+        findings = [*more.values(), Finding(facts([(1, offline(shown))]), complete=True)]
+        with transaction.atomic():
+            reading = ClockReading(now - timedelta(seconds=2), now.astimezone(zone))
+            store_findings(olt.pk, findings, now, reading=reading)
+
+    collect_zoned(FIRST, FIRST, found=discovered({1: "HWTC00000001"}))
+    collect_zoned(FIRST + timedelta(days=3), FIRST + timedelta(days=1, hours=8))
+    found = datetime.fromisoformat(other_facts(Onu.objects.get())["last_down"])
+    assert near(found, FIRST + timedelta(days=1))
 
 
 def test_a_clock_that_is_set_later_does_not_change_what_was_dated(olt: Olt) -> None:

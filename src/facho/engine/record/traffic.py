@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from facho.apps.chassis.selectors import port_numbers
 from facho.apps.discovery.store import FrameValues
-from facho.apps.history.facts import counters
+from facho.apps.history.facts import ENTITIES, counters
 from facho.apps.history.models import Subject
 from facho.apps.history.store import make_frame, milliseconds
 from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traffic_row
@@ -47,6 +47,7 @@ from facho.core.traffic import (
     sum_rates,
     sum_traffic,
 )
+from facho.engine.collect.part_results import Collection, PartResult
 from facho.engine.record.execution_row import Recording
 from facho.snmp.values import Counter32, TimeTicks
 from facho.snmp.walk import restarted
@@ -77,7 +78,8 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
             recording.writes.traffic.append(traffic_row(recording.olt_id, subject, known))
         return frame
     collection, at = recording.collection, milliseconds(recording.now)
-    reading = Reading(at, collection.uptime_s, array("q", frame.ids), columns)
+    uptime_s, ages_ms = _uptime_at_end(collection), _ages_of_counters(collection.parts, subject)
+    reading = Reading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
     interval_s = recording.planned.interval_s or known.interval_s or _USUAL_INTERVAL_S
     limits = Limits(
         1000 * interval_s,
@@ -95,6 +97,37 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     if computed.rates and not _counts_at_ports(recording):
         _add_sums_of_ports(recording, found, computed.rates, interval_s)
     return found
+
+
+def _uptime_at_end(collection: Collection) -> float | None:
+    """Return the uptime of the agent when the last part ended; it may have been read in an earlier one."""
+    since = 0.0
+    for part in reversed(collection.parts):
+        if part.uptime_s is not None:
+            return part.uptime_s + since
+        since += part.seconds
+    return collection.uptime_s
+
+
+def _ages_of_counters(parts: Sequence[PartResult], subject: Subject) -> tuple[int, int]:
+    """Return how many milliseconds before the end of the last part the first and the last of the counters of
+    this subject were read: the parts that come after them may take long.
+    """
+    first = last = 0.0
+    since, is_last = 0.0, True
+    for part in reversed(parts):
+        if _has_counters(part, subject):
+            first, last = since + part.seconds, since if is_last else last
+            is_last = False
+        since += part.seconds
+    return round(1000 * first), round(1000 * last)
+
+
+def _has_counters(part: PartResult, subject: Subject) -> bool:
+    decoded = part.decoded
+    return decoded is not None and any(
+        not decoded[entity].columns.keys().isdisjoint(counters(subject)) for entity in ENTITIES[subject]
+    )
 
 
 def _with_total(frame: FrameValues) -> FrameValues:
@@ -181,23 +214,33 @@ def _column(values: Sequence[object]) -> array[int]:
 
 
 def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[str, int | Sequence[int]]:
-    """Return by counter of octets what its subjects can move: the line rate of their PON, or their speed."""
-    rates = _rates_of_uplinks(frame) if subject is Subject.LINK else _rates_of_pons(frame, profile)
+    """Return by counter what its subjects can move: the line rate of their PON, or their speed."""
+    match subject:
+        case Subject.LINK:
+            rates = [uplink_rate(each) for each in frame.speeds_mbps]
+        case Subject.PART:
+            # A board has many PONs: no more than the fastest uplink passes through it.
+            rates = [uplink_rate(None)]
+        case _:
+            rates = _rates_of_pons(frame, profile)
     found: dict[str, int | Sequence[int]] = {}
     for fact, rule in counters(subject).items():
-        if rule.rate in DIRECTIONS:
-            each = [rate.down_bps if DIRECTIONS[rule.rate] else rate.up_bps for rate in rates]
-            found[fact] = each[0] if len(set(each)) == 1 else each
+        side = DIRECTIONS.get(rule.rate)
+        each = [max(rate) if side is None else rate[side] for rate in rates]
+        found[fact] = each[0] if len(set(each)) == 1 else each
     return found
 
 
 def _rates_of_pons(frame: FrameValues, profile: Profile) -> list[LineRate]:
+    """Return the line rates of PONs. A port without a technology may be a faster one than any PON."""
     usual = _only_technology(profile)
-    return [line_rate(each or usual) for each in frame.technologies or [usual]]
-
-
-def _rates_of_uplinks(frame: FrameValues) -> list[LineRate]:
-    return [uplink_rate(each) for each in frame.speeds_mbps]
+    technologies = [each or usual for each in frame.technologies or [usual]]
+    if not any(frame.speeds_mbps):
+        return [line_rate(each) for each in technologies]
+    return [
+        max(line_rate(technology), uplink_rate(speed)) if speed and not technology else line_rate(technology)
+        for technology, speed in zip(technologies, frame.speeds_mbps, strict=True)
+    ]
 
 
 def _only_technology(profile: Profile) -> str:
