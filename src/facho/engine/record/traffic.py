@@ -16,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
-from facho.apps.chassis.selectors import port_numbers
+from facho.apps.chassis.selectors import NamedPort, ports_by_place
 from facho.apps.discovery.store import FrameValues
 from facho.apps.history.facts import ENTITIES, counters
 from facho.apps.history.models import Subject
 from facho.apps.history.store import make_frame, milliseconds
 from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traffic_row
-from facho.core.line_rates import LineRate, line_rate, uplink_rate
+from facho.core.line_rates import LineRate, line_rate, port_technology, uplink_rate
 from facho.core.rates import (
     MOST_INTERVALS,
     NONE,
@@ -77,13 +77,16 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
         if known.snapshots:
             recording.writes.traffic.append(traffic_row(recording.olt_id, subject, known))
         return frame
+    ports = ports_by_place(recording.olt_id) if subject in (Subject.ONU, Subject.PORT) else {}
+    technologies = _technologies(subject, frame, ports, recording.planned.work.profile)
+    frame = replace(frame, technologies=technologies)
     collection, at = recording.collection, milliseconds(recording.now)
     uptime_s, ages_ms = _uptime_at_end(collection), _ages_of_counters(collection.parts, subject)
     reading = Reading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
     interval_s = recording.planned.interval_s or known.interval_s or _USUAL_INTERVAL_S
     limits = Limits(
         1000 * interval_s,
-        _line_rates(subject, frame, recording.planned.work.profile),
+        _line_rates(subject, frame),
         _has_restarted(known.snapshots, reading),
     )
     computed = compute_rates(known.snapshots, reading, counters(subject), limits)
@@ -95,8 +98,29 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     if subject is not Subject.ONU:
         return _with_total(found)
     if computed.rates and not _counts_at_ports(recording):
-        _add_sums_of_ports(recording, found, computed.rates, interval_s)
+        _add_sums_of_ports(recording, found, computed.rates, interval_s, ports)
     return found
+
+
+def _technologies(
+    subject: Subject, frame: FrameValues, ports: Mapping[str, NamedPort], profile: Profile
+) -> list[str]:
+    """Return the technology of each ONU or port, or one for all: that of its table, or what the port says."""
+    if subject not in (Subject.ONU, Subject.PORT):
+        return []
+    usual = _only_technology(profile)
+    of_tables = [each or usual for each in frame.technologies or [usual]]
+    known = {
+        each: {place: port_technology(port.name, each) for place, port in ports.items()}
+        for each in set(of_tables)
+    }
+    if all(set(by_place.values()) <= {each} for each, by_place in known.items()):
+        return of_tables
+    by_number = {port.number: place for place, port in ports.items()}
+    of_onus = subject is Subject.ONU
+    places = map(_port_of_address, frame.addresses) if of_onus else map(by_number.get, frame.ids)
+    each_of_tables = _one_for_each(replace(frame, technologies=of_tables))
+    return [known[each].get(place or "", each) for each, place in zip(each_of_tables, places, strict=True)]
 
 
 def _uptime_at_end(collection: Collection) -> float | None:
@@ -153,13 +177,17 @@ def _counts_at_ports(recording: Recording) -> bool:
 
 
 def _add_sums_of_ports(
-    recording: Recording, frame: FrameValues, rates: Mapping[str, Rates], interval_s: int
+    recording: Recording,
+    frame: FrameValues,
+    rates: Mapping[str, Rates],
+    interval_s: int,
+    known_ports: Mapping[str, NamedPort],
 ) -> None:
     """Store as the traffic of each port what its ONUs have together, and that of all ONUs as the total."""
-    olt_id, numbers = recording.olt_id, port_numbers(recording.olt_id)
+    olt_id = recording.olt_id
     places = list(map(_port_of_address, frame.addresses))
-    sums = {place: each for place, each in sum_by_place(places, rates).items() if place in numbers}
-    ids = [numbers[place] for place in sums]
+    sums = {place: each for place, each in sum_by_place(places, rates).items() if place in known_ports}
+    ids = [known_ports[place].number for place in sums]
     columns: dict[str, Rates] = {
         name: [*(each[side] for each in sums.values()), sum_rates(rates.get(counted, ()))]
         for side, (name, counted) in enumerate(zip(_OF_PORTS, _OF_ONUS, strict=True))
@@ -213,7 +241,7 @@ def _column(values: Sequence[object]) -> array[int]:
     return counter_column(cast(Sequence[int | None], values))
 
 
-def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[str, int | Sequence[int]]:
+def _line_rates(subject: Subject, frame: FrameValues) -> dict[str, int | Sequence[int]]:
     """Return by counter what its subjects can move: the line rate of their PON, or their speed."""
     match subject:
         case Subject.LINK:
@@ -222,7 +250,7 @@ def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[
             # A board has many PONs: no more than the fastest uplink passes through it.
             rates = [uplink_rate(None)]
         case _:
-            rates = _rates_of_pons(frame, profile)
+            rates = _rates_of_pons(frame)
     found: dict[str, int | Sequence[int]] = {}
     for fact, rule in counters(subject).items():
         side = DIRECTIONS.get(rule.rate)
@@ -231,16 +259,20 @@ def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[
     return found
 
 
-def _rates_of_pons(frame: FrameValues, profile: Profile) -> list[LineRate]:
+def _rates_of_pons(frame: FrameValues) -> list[LineRate]:
     """Return the line rates of PONs. A port without a technology may be a faster one than any PON."""
-    usual = _only_technology(profile)
-    technologies = [each or usual for each in frame.technologies or [usual]]
     if not any(frame.speeds_mbps):
-        return [line_rate(each) for each in technologies]
+        return [line_rate(each) for each in frame.technologies]
     return [
         max(line_rate(technology), uplink_rate(speed)) if speed and not technology else line_rate(technology)
-        for technology, speed in zip(technologies, frame.speeds_mbps, strict=True)
+        for technology, speed in zip(_one_for_each(frame), frame.speeds_mbps, strict=True)
     ]
+
+
+def _one_for_each(frame: FrameValues) -> list[str]:
+    """Return the technology of each id."""
+    technologies = frame.technologies or [""]
+    return technologies * len(frame.ids) if len(technologies) == 1 else technologies
 
 
 def _only_technology(profile: Profile) -> str:
@@ -269,18 +301,17 @@ def _after(
         return after
     ports: dict[int, PortRates] = {}
     if subject is not Subject.ONU:
-        usual = _only_technology(recording.planned.work.profile) if subject is Subject.PORT else ""
-        ports = _rates_of_ports(frame, usual, computed.rates)
+        ports = _rates_of_ports(frame, computed.rates)
     peaks = keep_peaks(known.peaks, total)
     return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)
 
 
-def _rates_of_ports(frame: FrameValues, usual: str, rates: Mapping[str, Rates]) -> dict[int, PortRates]:
+def _rates_of_ports(frame: FrameValues, rates: Mapping[str, Rates]) -> dict[int, PortRates]:
     ids = frame.ids
     received, sent = (rates.get(name, [None] * len(ids)) for name in ("in_bps", "out_bps"))
-    rows = zip(ids, received, sent, frame.technologies or [""] * len(ids), strict=True)
+    rows = zip(ids, received, sent, _one_for_each(frame), strict=True)
     return {
-        number: (int(one or 0), int(other or 0), technology or usual)
+        number: (int(one or 0), int(other or 0), technology)
         for number, one, other, technology in rows
         if one is not None or other is not None
     }

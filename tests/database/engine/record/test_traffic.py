@@ -282,6 +282,21 @@ def test_a_rate_above_the_line_rate_is_dropped_and_counted(site: Site) -> None:
     assert site.drops() == Drops(over=1)
 
 
+def test_a_port_whose_name_says_xgs_pon_carries_what_xgs_pon_does(site: Site) -> None:
+    """Vendors list XGS-PON in the tables of GPON: its traffic is no mistake."""
+    for minutes, octets in ((-5, Counter64(0)), (0, Counter64(megabits(8))), (5, Counter64(megabits(8008)))):
+        onus = {1: {"down_octets": octets}, 2: {"down_octets": octets}}
+        ports = {
+            number: {"name": name, "out_octets": octets}
+            for number, name in ((7, "XGS-PON 0/1/7"), (8, "GPON 0/1/8"))
+        }
+        site.read(minutes, onus, ports)
+    assert [round(rate, -2) for _, rate in site.rates(1)] == [0, 8000]
+    uses = {use.technology: round(use.out_bps / MBIT) for use in pon_use(site.olt.pk, at("10:05")).values()}
+    assert uses == {"xgspon": 8000}
+    assert site.drops() == Drops(over=1)
+
+
 def test_errors_of_more_packets_than_a_line_carries_are_dropped_and_counted(site: Site) -> None:
     start = 3 << 40
     for minutes, errors in ((0, 0), (5, start), (10, start + 300), (15, start + 300 + 2_000_000 * 300)):
