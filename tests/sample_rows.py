@@ -39,9 +39,11 @@ from facho.apps.notifications.models import (
     NotificationNotice,
     NotificationRule,
 )
+from facho.apps.remote_write.models import RemoteWriteCursor, RemoteWriteTotals
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 from facho.core.forecast import Learned, learn
+from tests.traffic_rows import add_traffic, traffic_of
 
 NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 
@@ -135,6 +137,9 @@ def _found(olt: Olt, number: int) -> None:
     PonPort.objects.create(olt=olt, place=f"0/1/{number}", state="up", updated_at=NOW, **place)
     OltHealth.objects.create(olt=olt, part="board 0/1", kind="board", state="ok", updated_at=NOW)
     Uplink.objects.create(olt=olt, place=f"0/9/{number}", state="up", updated_at=NOW)
+    add_traffic(traffic_of(olt.pk, "port", NOW, {}))
+    RemoteWriteCursor.objects.create(olt=olt, sent_to=NOW, states_sent_to=NOW, due_at=NOW)
+    RemoteWriteTotals.objects.get_or_create(id=1)
     Unprovisioned.objects.create(olt=olt, identity=f"A{number}", first_seen=NOW, last_seen=NOW, **place)
 
 

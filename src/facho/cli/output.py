@@ -67,14 +67,17 @@ def print_list(
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], nothing: str) -> None:
-    """Print a table without the columns that are empty in every row, or the text `nothing`."""
+    """Print a table without the columns that are empty in every row, or the text `nothing`.
+
+    A row may lack a column: not each port of an ONU has the same facts.
+    """
     if not rows:
         console().print(Text(nothing))
         return
-    shown = [column for column in columns if any(row[column] not in (None, "") for row in rows)]
+    shown = [column for column in columns if any(row.get(column) not in (None, "") for row in rows)]
     table = Table(*shown, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(format_value(row[column])) for column in shown))
+        table.add_row(*(Text(format_value(row.get(column))) for column in shown))
     console().print(table)
 
 

@@ -37,10 +37,10 @@ def versions(
     """Count ONUs and OLTs by model, firmware and hardware."""
     with system():
         from facho.apps.discovery.versions import VersionsOf, count_olt_versions, count_onu_versions
-        from facho.engine.commands.olts import brand_for, olt_named
+        from facho.engine.commands.olts import brand_for, check_site, olt_named
 
         of = VersionsOf(
-            site,
+            check_site(site) if site else "",
             None if olt is None else olt_named(olt).id,
             None if brand is None else brand_for(brand).pk,
         )

@@ -7,8 +7,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.db.database import database_now
+from facho.apps.history.models import Subject
+from facho.apps.history.store import append_frame
+from facho.apps.hosts.models import Olt
+from facho.cli.olt.details import show_olt
 from facho.cli.traffic import app
 from facho.core.rates import Drops
 from tests.factories import add_olts, know_brands
@@ -51,3 +55,17 @@ def test_the_traffic_of_an_olt_is_shown_with_its_pons_and_what_was_dropped() -> 
     assert found["dropped"] == {"over": 0, "resets": 0, "gaps": 7}
     assert found["pons"][0]["use_to_customers"] == 0.5
     assert "It has no traffic" in run("olt", "sur")
+
+
+def test_the_uplinks_of_an_olt_are_shown_with_rates_that_can_be_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    olt, now = Olt.objects.get(name="norte"), database_now()
+    link = Uplink.objects.create(olt=olt, place="0/9/0", state="up", updated_at=now)
+    append_frame(olt.pk, now, Subject.LINK, [link.pk], {"in_bps": [300_000_000.0], "out_bps": [0.0]})
+    show_olt("norte", as_json=False)
+    said = capsys.readouterr().out
+    assert "300 Mbit/s" in said
+    assert "0 bit/s" in said
+    show_olt("norte", as_json=True)
+    assert json.loads(capsys.readouterr().out)["uplinks"][0]["in_bps"] == pytest.approx(300e6, rel=0.01)

@@ -92,7 +92,7 @@ def test_such_a_token_reads_nothing_else() -> None:
 def test_remote_write_is_not_told_while_it_is_off() -> None:
     """Positions of a time when it was on would look like a backlog that grows for ever."""
     fill(1)
-    RemoteWriteTotals.objects.create(failing_since=timezone.now())
+    RemoteWriteTotals.objects.update(failing_since=timezone.now())
     assert not [name for name, *_labels in values(scrape()) if "remote_write" in name]
 
 
@@ -102,7 +102,7 @@ def test_every_metric_of_the_catalogue_is_told_and_no_other(monkeypatch: pytest.
     fill(5)
     now = timezone.now()
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
-    RemoteWriteTotals.objects.create(last_success_at=now)
+    RemoteWriteTotals.objects.update(last_success_at=now)
     Olt.objects.filter(name="olt-000").update(reachable=True)
     add_traffic(traffic_of(Olt.objects.values_list("id", flat=True)[0], "port", now, {1: (5, 70)}))
     # Whether a disk is seen, and how fast it fills, is not for a test to say.

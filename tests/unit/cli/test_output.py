@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from rich.table import Table
 
-from facho.cli.output import console, print_text
+from facho.cli.output import console, print_rows, print_text
 
 
 class NarrowPipe:
@@ -44,3 +44,9 @@ def test_nothing_is_cut_off_in_a_pipe(
     assert row.startswith("HWTC12345678")
     assert row.count("a customer") == 20
     assert len(heading) < 300
+
+
+def test_a_row_may_lack_a_column_that_others_have(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows([{"port": 1, "speed": "1000"}, {"port": 2}], ("port", "speed", "state"), "none")
+    heading, first, second = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert (heading, first, second) == (["port", "speed"], ["1", "1000"], ["2"])

@@ -3,6 +3,7 @@
 import pytest
 from django.utils import translation
 
+from facho.vendors import Entity
 from facho.vendors.facts import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, LANGUAGES, ONU_STATES
 from facho.web.words.fact_choices import describe_fact, pick_facts
 from facho.web.words.facts import fact_name, fact_value, sort_facts
@@ -47,6 +48,7 @@ def test_every_meaning_is_said_in_spanish(fact: str, meaning: str) -> None:
         ("up_octets", 3_221_225_472, "3,0\xa0GB"),
         ("up_bps", 12_345_678, "12,3 Mbit/s"),
         ("up_bps", 999, "999 bit/s"),
+        ("up_bps", 0.0, "0 bit/s"),
         ("last_down", "2025-06-10 08:05:09", "10/06/2025 08:05:09"),
         ("last_down", "never", "never"),
         ("description", "Ana", "Ana"),
@@ -57,6 +59,12 @@ def test_every_meaning_is_said_in_spanish(fact: str, meaning: str) -> None:
 def test_a_value_has_its_unit_and_the_form_of_the_reader(fact: str, value: object, spanish: str) -> None:
     with translation.override("es"):
         assert fact_value(fact, value) == spanish
+
+
+def test_few_errors_are_not_rounded_away() -> None:
+    with translation.override("es"):
+        shown = [fact_value("in_errors_s", each, Entity.UPLINK) for each in (0.0, 0.0033, 12.0)]
+    assert shown == ["0 /s", "0,003 /s", "12 /s"]
 
 
 def test_facts_come_in_an_order_and_those_of_a_later_version_last() -> None:

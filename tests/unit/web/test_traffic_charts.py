@@ -54,9 +54,14 @@ def test_the_percentile_and_the_maximum_are_numbers_and_lines() -> None:
     assert [(level.at, bool(level.mark)) for level in chart.levels] == [(0, True), (50, True)]
 
 
-def test_a_percentile_near_the_maximum_has_no_label_over_that_one() -> None:
+def test_a_maximum_near_the_percentile_has_no_label_over_that_one() -> None:
     chart = chart_of([100.0 * MBIT] * 20, [None] * 20)
-    assert [bool(level.mark) for level in chart.levels] == [True, False]
+    assert [bool(level.mark) for level in chart.levels] == [False, True]
+
+
+def test_a_line_without_traffic_has_an_axis_of_whole_bits() -> None:
+    chart = chart_of([0.0] * 20, [0.0] * 20)
+    assert [row.label for row in chart.rows] == ["1 k", "500", "0", "500", "1 k"]
 
 
 def test_missed_collections_are_gaps() -> None:

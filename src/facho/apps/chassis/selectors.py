@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned, Uplink
 from facho.apps.db import sql
@@ -85,6 +86,11 @@ class UplinkRow:
     updated_at: datetime
     # Facts without a column of their own, by name.
     facts: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """Return what people call it: some OLTs know it by a long number, and say its name."""
+        return self.name or self.uplink
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +188,14 @@ def last_values(values: Mapping[str, Sequence[float | None]]) -> dict[str, float
         for fact, column in values.items()
     }
     return {fact: value for fact, value in last.items() if value is not None}
+
+
+# The model of an OLT: that of its settings, or what it says. Empty if neither is known.
+MODEL_NAME: Final = Coalesce(
+    NullIf("model__name", Value("")),
+    Subquery(OltHealth.objects.filter(olt=OuterRef("pk"), part=PartKind.OLT).values("name")[:1]),
+    Value(""),
+)
 
 
 def known_kinds(olt_id: int) -> set[str]:

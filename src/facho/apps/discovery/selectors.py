@@ -20,6 +20,7 @@ from facho.apps.extras import read_extras
 from facho.apps.hosts.health import STATUS_COLUMNS, health_of
 from facho.apps.hosts.models import Olt
 from facho.core.freshness import ShownState, shown_state
+from facho.core.line_rates import line_rate
 from facho.core.olt_status import OltStatus
 from facho.core.onu_states import DOWN_STATES, DownCause, OnuStatus, down_cause, onu_status, reported_states
 from facho.core.optics import has_weak_power
@@ -164,6 +165,14 @@ _CENSUS: Final = (
     f" COUNT(CASE WHEN {_PRESENT} AND state NOT IN ('', 'unknown') THEN 1 END)"
     " FROM onu_data WHERE olt_id = %s GROUP BY technology"
 )
+
+
+def technologies_of_ports(olt_id: int) -> dict[str, str]:
+    """Return by place the technology of the ports of an OLT, as their ONUs say; of several the fastest."""
+    rows = Onu.objects.filter(olt=olt_id, presence=Presence.PRESENT).exclude(technology="").order_by()
+    found = rows.values_list("frame", "slot", "port", "technology").distinct()
+    by_rate = sorted(found, key=lambda row: line_rate(row[3]).down_bps)
+    return {str(Key(*place)): technology for *place, technology in by_rate}
 
 
 def onus_present(olt_ids: Sequence[int] | None = None) -> dict[int, int]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.db.models import Count, QuerySet, Sum
 
+from facho.apps.chassis.selectors import MODEL_NAME
 from facho.apps.db import sql
 from facho.apps.discovery.models import Presence, VersionCount
 from facho.apps.hosts.models import Olt
@@ -56,6 +57,10 @@ class VersionsOf:
     olt_id: int | None = None
     brand_id: int | None = None
 
+    @property
+    def is_narrow(self) -> bool:
+        return self != VersionsOf()
+
     def narrow(self, rows: QuerySet[Any], prefix: str = "") -> QuerySet[Any]:
         """Keep the rows of these OLTs; `prefix` is where a row has its OLT, as `olt__`."""
         given = {"site": self.site, "id": self.olt_id, "brand": self.brand_id}
@@ -80,6 +85,7 @@ class OltVersion:
     # The name of its profile, and its title.
     brand: str
     brand_title: str
+    # That of its settings; without one, the model that it says is counted.
     model_id: int | None
     model: str
     version: str
@@ -109,8 +115,9 @@ def count_by(versions: Iterable[OnuVersion], *columns: str) -> Sequence[tuple[tu
 
 def count_olt_versions(of: VersionsOf) -> list[OltVersion]:
     """Return the OLTs by brand, model and version, the most frequent first."""
-    columns = ("brand_id", "brand__name", "brand__title", "model_id", "model__name", "version")
-    rows = of.narrow(Olt.objects.filter(removed_at=None)).order_by().values_list(*columns)
+    columns = ("brand_id", "brand__name", "brand__title", "model_id", "model_name", "version")
+    olts = of.narrow(Olt.objects.filter(removed_at=None)).annotate(model_name=MODEL_NAME)
+    rows = olts.order_by().values_list(*columns)
     found = [
         _olt_version(dict(zip((*columns, "olts"), row, strict=True))) for row in rows.annotate(Count("id"))
     ]
@@ -123,7 +130,7 @@ def _olt_version(row: Mapping[str, Any]) -> OltVersion:
         brand=row["brand__name"],
         brand_title=row["brand__title"] or row["brand__name"],
         model_id=row["model_id"],
-        model=row["model__name"] or "",
+        model=row["model_name"],
         version=row["version"],
         olts=row["olts"],
     )

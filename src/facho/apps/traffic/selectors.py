@@ -220,10 +220,11 @@ def named_pon_uses(olt_id: int, now: datetime) -> list[tuple[str, PonUse]]:
 
 
 def olts_of(olt_id: int | None, site: str) -> list[int] | None:
-    """Return the OLTs that a list is about: one, those of a site, or None for all."""
-    if olt_id is not None:
-        return [olt_id]
-    return list(Olt.objects.filter(site=site).values_list("id", flat=True)) if site else None
+    """Return the OLTs that a list is about: one, those of a site, one if it is of a site, or None for all."""
+    if not site:
+        return None if olt_id is None else [olt_id]
+    rows = Olt.objects.filter(site=site) if olt_id is None else Olt.objects.filter(site=site, id=olt_id)
+    return list(rows.values_list("id", flat=True))
 
 
 def dropped_rates(olt_ids: Collection[int] | None = None) -> dict[int, Drops]:

@@ -25,6 +25,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import masters_of_chained
 from facho.cli.output import format_seconds, print_facts, print_json, print_rows, print_section
 from facho.config import current
+from facho.core.bit_rates import bit_rate
 from facho.core.durations import duration
 from facho.core.forecast import typical_error
 from facho.engine.collect.work_builder import profile_of
@@ -48,7 +49,8 @@ _PORT_COLUMNS: Final = (
     "port", "name", "state", "admin_state", "down_cause", "onus", "onus_online", "tx_dbm", "rx_dbm",
     "temperature_c", "voltage_v", "bias_ma",
 )  # fmt: skip
-_RATES: Final = ("in_bps", "out_bps", "in_errors_s", "out_errors_s", "in_discards_s", "out_discards_s")
+_IN_AND_OUT: Final = ("in_bps", "out_bps")
+_RATES: Final = (*_IN_AND_OUT, "in_errors_s", "out_errors_s", "in_discards_s", "out_discards_s")
 _UNREADABLE_COLUMNS: Final = ("table", "rows", "example", "since", "last_seen")
 _NODE_COLUMNS: Final = (
     "node", "job", "kind", "every", "enabled", "after", "next_run_at", "last_run_at", "suspended"
@@ -92,7 +94,7 @@ def show_olt(name: str, *, as_json: bool) -> None:
         ("PON ports", chassis["pon_ports"], _PORT_COLUMNS),
         ("Rows that its profile cannot read", chassis["unreadable_rows"], _UNREADABLE_COLUMNS),
     ):
-        print_section(title, list(map(_with_facts, part)), (*columns, *_other_facts(part)))
+        print_section(title, list(map(_for_people, part)), (*columns, *_other_facts(part)))
     typer.echo()
     print_rows(nodes, _NODE_COLUMNS, f"It has no jobs yet: facho job attach JOB {name}")
     print_section("How long its tasks take", [_format_forecast(row) for row in forecasts], _FORECAST_COLUMNS)
@@ -103,8 +105,9 @@ def _other_facts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(fact for row in rows for fact in row.get("facts", ()) if fact not in row))
 
 
-def _with_facts(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**row.get("facts", {}), **row}
+def _for_people(row: Mapping[str, Any]) -> dict[str, Any]:
+    rates = {name: bit_rate(row[name]) for name in _IN_AND_OUT if row.get(name) is not None}
+    return {**row.get("facts", {}), **row, **rates}
 
 
 def olt_row(olt: Olt, maintained: Container[int] = ()) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -233,12 +235,29 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
             return
         shown = _for_people(facts)
         others, unis = shown.pop("facts"), shown.pop("unis")
-        print_facts({name: value for name, value in shown.items() if name not in _FOR_SCRIPTS} | others)
+        if shown["offline_since"] is None:
+            del shown["offline_dated"]
+        dated = {fact: _fact_for_people(fact, value) for fact, value in others.items()}
+        print_facts({name: value for name, value in shown.items() if name not in _FOR_SCRIPTS} | dated)
         ports = [{"port": number, **port} for number, port in unis.items()]
         print_section("Customer ports", ports, tuple(dict.fromkeys(key for port in ports for key in port)))
         collections = [{"datum": each, "at": at} for each, at in collected.items()]
         print_section("Last collected", collections, ("datum", "at"))
         print_section("Events", events, _EVENT_COLUMNS)
+
+
+def _fact_for_people(fact: str, value: Any) -> Any:
+    """Return a date as a time, which is shown on the operator's clock like all others."""
+    from facho.vendors import Entity, known_facts
+    from facho.vendors.facts import Kind
+
+    known = known_facts()[Entity.ONU].get(fact)
+    if known is None or known.kind is not Kind.DATE:
+        return value
+    with contextlib.suppress(ValueError):
+        at = datetime.fromisoformat(str(value))
+        return value if at.tzinfo is None else at
+    return value
 
 
 def onu_named(name: str, olt: str | None) -> Onu:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from facho.apps.chassis.selectors import NamedPort, ports_by_place
+from facho.apps.discovery.selectors import technologies_of_ports
 from facho.apps.discovery.store import FrameValues
 from facho.apps.history.facts import ENTITIES, counters
 from facho.apps.history.models import Subject
@@ -301,17 +302,29 @@ def _after(
         return after
     ports: dict[int, PortRates] = {}
     if subject is not Subject.ONU:
-        ports = _rates_of_ports(frame, computed.rates)
+        of_onus = _technologies_of_onus(recording.olt_id, frame) if subject is Subject.PORT else {}
+        ports = _rates_of_ports(frame, of_onus, computed.rates)
     peaks = keep_peaks(known.peaks, total)
     return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)
 
 
-def _rates_of_ports(frame: FrameValues, rates: Mapping[str, Rates]) -> dict[int, PortRates]:
+def _technologies_of_onus(olt_id: int, frame: FrameValues) -> Mapping[int, str]:
+    """Return by id the technology of the ONUs of ports, if neither tables nor names say that of all ports."""
+    if all(_one_for_each(frame)):
+        return {}
+    ports = ports_by_place(olt_id)
+    found = technologies_of_ports(olt_id).items()
+    return {ports[place].number: technology for place, technology in found if place in ports}
+
+
+def _rates_of_ports(
+    frame: FrameValues, of_onus: Mapping[int, str], rates: Mapping[str, Rates]
+) -> dict[int, PortRates]:
     ids = frame.ids
     received, sent = (rates.get(name, [None] * len(ids)) for name in ("in_bps", "out_bps"))
     rows = zip(ids, received, sent, _one_for_each(frame), strict=True)
     return {
-        number: (int(one or 0), int(other or 0), technology)
+        number: (int(one or 0), int(other or 0), technology or of_onus.get(number, ""))
         for number, one, other, technology in rows
         if one is not None or other is not None
     }

@@ -27,6 +27,8 @@ from facho.apps.notifications.models import (
     NotificationNotice,
     NotificationRule,
 )
+from facho.apps.remote_write.models import RemoteWriteCursor, RemoteWriteTotals
+from facho.apps.traffic.models import OltTraffic
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 from facho.engine.upkeep.exports import EXPORTS, Export, columns
 
@@ -61,6 +63,25 @@ LIST_EXPORTS: Final = {
         columns(
             ("olt", "low_s", "high_s", "has_zone", "since", "has_jumped", "checked_at", "read_at"),
             olt="olt__name",
+        ),
+    ),
+    "olt_traffic": Export(
+        OltTraffic,
+        columns(
+            ("olt", "subject", "at", "interval_s", "in_bps", "out_bps", "over", "resets", "gaps"),
+            olt="olt__name",
+        ),
+    ),
+    "remote_write_positions": Export(
+        RemoteWriteCursor, columns(("olt", "sent_to", "states_sent_to", "due_at"), olt="olt__name")
+    ),
+    "remote_write_totals": Export(
+        RemoteWriteTotals,
+        columns(
+            (
+                "sent", "too_old", "refused", "unreadable", "last_success_at", "failing_since", "problem",
+                "refusal", "refused_at",
+            ),
         ),
     ),
     "unreadable_rows": Export(

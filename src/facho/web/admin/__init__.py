@@ -16,7 +16,9 @@ from facho.web.admin import (
     pollers,
     quick_lists,
     quotas,
+    remote_write,
     snmp_jobs,
+    traffic,
 )
 
 __all__ = [
@@ -34,7 +36,9 @@ __all__ = [
     "plans",
     "pollers",
     "quotas",
+    "remote_write",
     "snmp_jobs",
+    "traffic",
 ]
 
 quick_lists.connect()

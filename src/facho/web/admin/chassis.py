@@ -231,4 +231,6 @@ class UnprovisionedAdmin(_OltPartAdmin[Unprovisioned]):
     list_display = ("identity", "olt", "place", "model", "vendor_id", "sw_version", "first_seen", "last_seen")
     list_filter = (ExtraFactFilter, ("olt", AutocompleteSelectFilter))
     search_fields = ("serial", "mac", "model", "place", "olt__name")
+    exclude = ("extras",)
+    readonly_fields = ("others",)
     actions = (export_csv,)

@@ -352,6 +352,7 @@ class VersionCountAdmin(OltFactsAdmin[VersionCount]):
     list_display_links = ("olt", "model")
     list_filter = (("olt", AutocompleteSelectFilter),)
     search_fields = ("olt__name", "model", "sw_version", "hw_version")
+    actions = (export_csv,)
 
 
 @admin.register(ClockState)

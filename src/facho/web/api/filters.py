@@ -25,7 +25,7 @@ from facho.apps.chassis.found_rows import facts_among_extras
 from facho.apps.discovery.fact_filters import BadCondition, FactCondition
 
 # The largest integer of a database.
-_LARGEST: Final = 2**63 - 1
+LARGEST: Final = 2**63 - 1
 # The longest time span that is searched without an index.
 NARROW_DAYS: Final = 31
 # Beyond these, converting the time zone would overflow.
@@ -42,7 +42,7 @@ class Number(kinds.NumberFilter):
     field_class = forms.IntegerField  # type: ignore[assignment]  # any will do
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, min_value=-_LARGEST, max_value=_LARGEST, **kwargs)
+        super().__init__(*args, min_value=-LARGEST, max_value=LARGEST, **kwargs)
 
 
 class _TrueOrFalseField(forms.Field):

@@ -42,11 +42,13 @@ class NotFoundView(APIView):
 
 
 def _names(patterns: Patterns) -> Iterator[str]:
-    """Return the names of the resources that can be read without an id."""
+    """Return the names of the resources that can be read without an id or a question."""
     for each in patterns:
         if isinstance(each, URLResolver):
             yield from _names(each.url_patterns)
         elif each.name and not each.pattern.regex.groups and "get" in _methods(each.callback):
+            if not getattr(each.callback, "initkwargs", {}).get("in_index", True):
+                continue
             yield each.name
 
 

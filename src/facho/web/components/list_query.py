@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
+from facho.apps.chassis.selectors import MODEL_NAME
 from facho.apps.hosts.health import TROUBLE, Health
 
 # The hours of the timeline that one can choose.
@@ -65,7 +66,9 @@ class OltQuery:
             rows = rows.filter(matches)
         if self.site:
             rows = rows.filter(site=self.site)
-        same = {"brand__name": self.brand, "model__name": self.model, "version": self.version}
+        if self.model:
+            rows = rows.annotate(model_name=MODEL_NAME).filter(model_name=self.model)
+        same = {"brand__name": self.brand, "version": self.version}
         rows = rows.filter(**{column: value for column, value in same.items() if value})
         if self.health == "trouble":
             return rows.filter(condition__in=TROUBLE)

@@ -23,6 +23,8 @@ from facho.web.components.charts import Chart, Level, Period, Span, Values, draw
 IN_AND_OUT: Final = ("in_bps", "out_bps")
 # Labels that are nearer than this, in percent of the height, would cover each other.
 _LABEL_HEIGHT: Final = 8.0
+# A line without any traffic has an axis of whole bits too.
+_LEAST_PEAK: Final = 1000.0
 # Of the distances between samples, so many per cent are no gap.
 _USUALLY: Final = 90.0
 _SHORTEST_GAP: Final = timedelta(minutes=10)
@@ -56,7 +58,7 @@ def traffic_chart(
     found = [_direction(sign, Values(name, *samples)) for sign, name, samples in named]
     shown = [each for each in found if each is not None]
     axis, rows = value_axis(
-        [0.0, *(each.sign * each.peak for each in shown)],
+        [0.0, *(each.sign * max(each.peak, _LEAST_PEAK) for each in shown)],
         label=lambda value: localized_numbers.short_bit_rate(abs(value)),
     )
     gap = _longest_gap(sorted({*to_customers.times, *from_customers.times}))
@@ -90,14 +92,17 @@ def _figures(direction: _Direction) -> list[tuple[str, str]]:
 
 
 def _levels(direction: _Direction, series: int, axis: Span) -> list[Level]:
-    """Return the lines of the maximum and of the percentile; where both are near, one has a label."""
+    """Return the lines of the maximum and of the percentile; where both are near, the percentile has a label.
+
+    Where the maximum is can be seen without one.
+    """
     sign, name = direction.sign, direction.samples.name
     peak, usual = (100 - axis.percent(sign * value) for value in (direction.peak, direction.usual))
     _last, ninety_five, maximum = _figures(direction)
-    mark = "" if abs(peak - usual) < _LABEL_HEIGHT else pgettext("traffic", "95 %")
+    mark = "" if abs(peak - usual) < _LABEL_HEIGHT else pgettext("traffic", "max.")
     return [
-        Level(peak, f"{name}: {maximum[0]} {maximum[1]}", series, pgettext("traffic", "max.")),
-        Level(usual, f"{name}: {ninety_five[0]} {ninety_five[1]}", series, mark),
+        Level(peak, f"{name}: {maximum[0]} {maximum[1]}", series, mark),
+        Level(usual, f"{name}: {ninety_five[0]} {ninety_five[1]}", series, pgettext("traffic", "95 %")),
     ]
 
 

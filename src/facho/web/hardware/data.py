@@ -11,6 +11,7 @@ from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps import localized_numbers
 from facho.apps.chassis.models import OltHealth, PartKind, Uplink
 from facho.apps.chassis.selectors import (
     PartRow,
@@ -31,7 +32,7 @@ from facho.vendors import Entity, known_facts
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.sparklines import Sparkline, sparkline
 from facho.web.components.traffic_charts import traffic_chart
-from facho.web.words.facts import bit_rate, fact_name, fact_unit, fact_value, named_facts
+from facho.web.words.facts import fact_name, fact_unit, fact_value, named_facts
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
@@ -221,10 +222,9 @@ def _part_item(row: PartRow) -> _Item:
 def _link_item(row: UplinkRow, rates: Mapping[str, float]) -> _Item:
     numbers = {fact: rates.get(fact, _number(row, fact)) for fact in history_facts(Subject.LINK)}
     speed = ("", _speed(row.speed_mbps))
-    named = ("", row.name if row.name != row.uplink else "")
     others = _facts_of(row, Entity.UPLINK)
-    facts = [(label, text) for label, text in (named, speed, *others) if text]
-    return _Item(row.id, Entity.UPLINK, row.description or "", row.uplink, row.state or "", facts, numbers)
+    facts = [(label, text) for label, text in (speed, *others) if text]
+    return _Item(row.id, Entity.UPLINK, row.description or "", row.label, row.state or "", facts, numbers)
 
 
 def _number(row: Any, fact: str) -> float | None:
@@ -245,7 +245,7 @@ def _facts_of(row: PartRow | UplinkRow, entity: Entity) -> list[tuple[str, str]]
 
 def _speed(mbps: int | None) -> str:
     """Return the speed of an uplink; one that is down says 0."""
-    return bit_rate(mbps * _MBIT) if mbps else ""
+    return localized_numbers.bit_rate(mbps * _MBIT) if mbps else ""
 
 
 def _table(
@@ -303,7 +303,7 @@ def read_uplink_page(link: Uplink, hours: int, now: datetime) -> HardwarePage:
     row, entity = uplink_row(link), Entity.UPLINK
     item = _link_item(row, uplink_rates(link.olt_id, now).get(row.id, {}))
     named = [
-        (fact_name("name", entity), row.name or ""),
+        (gettext("Index"), row.uplink if row.uplink != row.label else ""),
         (fact_name("description", entity), row.description or ""),
         (fact_name("speed_mbps", entity), _speed(row.speed_mbps)),
         (fact_name("admin_state", entity), fact_value("admin_state", row.admin_state, entity)),
@@ -362,4 +362,10 @@ def _chart(title: str, series: Series, facts: Sequence[str], entity: Entity, per
         for fact in facts
         if any(value is not None for value in series.values[fact])
     ]
-    return line_chart(title, fact_unit(facts[0], entity), lines, period)
+    chart = line_chart(title, fact_unit(facts[0], entity), lines, period)
+    # As the tables have them: of few errors a second, the usual decimals would show none.
+    named = [
+        line if line.last is None else replace(line, figures=[("", fact_value(facts[0], line.last, entity))])
+        for line in chart.lines
+    ]
+    return replace(chart, lines=named)

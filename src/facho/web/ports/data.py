@@ -24,7 +24,6 @@ from facho.apps.traffic.selectors import PonUse, pon_use
 from facho.config import Config
 from facho.core.optics import has_weak_power
 from facho.vendors import Entity
-from facho.vendors.facts import FACTS
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
 from facho.web.components.list_query import parse_choice, parse_page
 from facho.web.components.traffic_charts import IN_AND_OUT, chart_of_series
@@ -38,6 +37,7 @@ DAYS: Final = (1, 7, 30)
 _STEP_DB: Final = 1.0
 _EVENTS_SHOWN: Final = 20
 _EVENTS_SINCE: Final = timedelta(days=7)
+# Drawn with words of their own; the others that have a history follow.
 _CHART_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "onus_online", *IN_AND_OUT)
 
 
@@ -89,7 +89,7 @@ class PortPage:
     traffic: Chart | None
     # None without rates of the last collection.
     use: PonUse | None
-    # The facts without a column of their own: names and values.
+    # The facts that have no words of their own on the page: names and values.
     facts: Sequence[tuple[str, str]]
     outages: Sequence[PortOutage]
     events: Sequence[OnuEvent]
@@ -118,10 +118,15 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         charts=[chart for chart in charts if not chart.is_empty],
         traffic=None if traffic.is_empty else traffic,
         use=pon_use(port.olt_id, now).get(port.pk),
-        facts=named_facts(read_extras(port.extras), Entity.PORT),
+        facts=_facts(port),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
     )
+
+
+def _facts(port: PonPort) -> list[tuple[str, str]]:
+    told = {"admin_state": port.admin_state} if port.admin_state else {}
+    return named_facts({**told, **read_extras(port.extras)}, Entity.PORT)
 
 
 def port_onus(port: PonPort, sort: str) -> QuerySet[Any]:
@@ -158,8 +163,8 @@ def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | 
 def _charts(port: PonPort, days: int, now: datetime) -> list[Chart]:
     """Return the chart of the traffic, and the others. A port known from its ONUs only has no values."""
     period = Period(now - timedelta(days=days), now, get_current_timezone())
-    declared = [fact for fact in history_facts(Subject.PORT) if fact not in FACTS[Entity.PORT]]
-    facts = (*_CHART_FACTS, *declared)
+    others = [fact for fact in history_facts(Subject.PORT) if fact not in _CHART_FACTS]
+    facts = (*_CHART_FACTS, *others)
     series = Series([], {fact: [] for fact in facts})
     if not port._state.adding:
         series = subject_series(port.olt_id, port.pk, facts, period.start, period.end)
@@ -174,13 +179,13 @@ def _charts(port: PonPort, days: int, now: datetime) -> list[Chart]:
             gettext("Temperature"), "°C", [_values(series, "temperature_c", gettext("module"))], period
         ),
         line_chart(gettext("ONUs online"), "", [_values(series, "onus_online", gettext("online"))], period),
-        *(_declared_chart(fact, series, period) for fact in declared),
+        *(_other_chart(fact, series, period) for fact in others),
     ]
 
 
-def _declared_chart(fact: str, series: Series, period: Period) -> Chart:
-    name = fact_name(fact, Entity.PORT)
-    return line_chart(name, fact_unit(fact, Entity.PORT), [_values(series, fact, name)], period)
+def _other_chart(fact: str, series: Series, period: Period) -> Chart:
+    name, unit = fact_name(fact, Entity.PORT), fact_unit(fact, Entity.PORT)
+    return line_chart(name, unit, [_values(series, fact, "")], period)
 
 
 def _values(series: Series, fact: str, name: str) -> Values:

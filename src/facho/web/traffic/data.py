@@ -61,6 +61,10 @@ class TrafficPage:
     totals: Sequence[Total]
     tops: Sequence[SubjectTops]
 
+    @property
+    def is_empty(self) -> bool:
+        return not any(each.now or each.peak for each in self.tops)
+
 
 def read_traffic_page(query: TrafficQuery, now: datetime, most: int = ROWS) -> TrafficPage:
     """Read the page in a fixed number of queries."""

@@ -47,6 +47,7 @@ class VersionTable:
 
 class OltRow(NamedTuple):
     version: OltVersion
+    # The list of these OLTs; empty where it could not be narrowed to them.
     url: str
 
 
@@ -88,7 +89,7 @@ def read_versions_page(of: VersionsOf) -> VersionsPage:
         models=models,
         software=software,
         hardware=hardware,
-        olt_rows=[OltRow(each, _olts_url(each, of)) for each in olts],
+        olt_rows=[OltRow(each, _olts_url(each, olts, of)) for each in olts],
         sites=sorted({site for _id, _name, site in all_olts if site}),
         brands=list(Brand.objects.filter(olts__isnull=False).distinct().order_by("title", "name")),
         all_olts=all_olts,
@@ -119,6 +120,12 @@ def _onus_url(columns: Sequence[str], names: Sequence[str], of: VersionsOf) -> s
     return f"{reverse('admin:discovery_onu_changelist')}?{wanted}"
 
 
-def _olts_url(each: OltVersion, of: VersionsOf) -> str:
+def _olts_url(each: OltVersion, olts: Iterable[OltVersion], of: VersionsOf) -> str:
+    if of.olt_id is not None:
+        return reverse("olt", args=[of.olt_id])
+    # The list cannot be asked for what is not known.
+    same = (other for other in olts if other.brand_id == each.brand_id and other is not each)
+    if any(each.model in ("", other.model) and each.version in ("", other.version) for other in same):
+        return ""
     given = {"brand": each.brand, "model": each.model, "version": each.version, "site": of.site}
     return f"{reverse('olts')}?{urlencode({name: value for name, value in given.items() if value})}"

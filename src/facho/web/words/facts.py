@@ -11,10 +11,9 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format, localize
 from django.utils.translation import get_language, pgettext_lazy
 
-from facho.apps import localized_times
+from facho.apps import localized_numbers, localized_times
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import other_facts
-from facho.apps.localized_numbers import about
 from facho.vendors import Entity, known_facts
 from facho.vendors.facts import LANGUAGES, Kind
 from facho.web.words.states import BOARD_STATES, DOWN_CAUSES, LINK_STATES, ONU_STATES, PORT_CAUSES
@@ -34,7 +33,12 @@ _ADMIN_STATES: Final[Mapping[str, Text]] = {
     "disabled": ONU_STATES["disabled"],
     "unknown": ONU_STATES["unknown"],
 }
-_OF_LINKS: Final = {"state": LINK_STATES, "admin_state": _ADMIN_STATES, "down_cause": PORT_CAUSES}
+_LINK_ADMIN_STATES: Final[Mapping[str, Text]] = {
+    "enabled": pgettext_lazy("port", "enabled"),
+    "disabled": pgettext_lazy("port", "disabled"),
+    "unknown": pgettext_lazy("port", "unknown"),
+}
+_OF_LINKS: Final = {"state": LINK_STATES, "admin_state": _LINK_ADMIN_STATES, "down_cause": PORT_CAUSES}
 _OF_PARTS: Final = {"state": BOARD_STATES}
 _WORDS: Final[Mapping[Entity, Mapping[str, Mapping[str, Text]]]] = {
     Entity.ONU: {
@@ -106,23 +110,15 @@ def fact_value(fact: str, value: object, entity: Entity = Entity.ONU) -> str:
 
 def _with_unit(number: float, unit: str) -> str:
     if unit == "s":
-        return about(timedelta(seconds=number))
+        return localized_numbers.about(timedelta(seconds=number))
     if unit == "octets":
         return filesizeformat(number)
     if unit == "bit/s":
-        return bit_rate(number)
+        return localized_numbers.bit_rate(number)
+    if unit == "/s":
+        # Even one error in an interval of some minutes counts.
+        return f"{localized_numbers.number(round(number, 3))} {unit}"
     return f"{localize(round(number, _DECIMALS.get(unit, 1)))} {_UNITS.get(unit, unit)}".strip()
-
-
-_PREFIXES: Final = ("", "k", "M", "G", "T")
-
-
-def bit_rate(number: float) -> str:
-    """Return a rate with the prefix that leaves one to three digits before the point: `1,2 Mbit/s`."""
-    power = 0
-    while abs(number) >= 1000 and power < len(_PREFIXES) - 1:
-        number, power = number / 1000, power + 1
-    return f"{localize(round(number, 1 if power else 0))} {_PREFIXES[power]}bit/s"
 
 
 def olt_date(written: str) -> str:

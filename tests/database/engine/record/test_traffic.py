@@ -381,6 +381,15 @@ def test_a_port_that_is_no_pon_moves_as_much_as_it_says(site: Site) -> None:
     assert site.drops() == Drops(over=2)
 
 
+def test_the_use_of_a_port_that_does_not_say_its_technology_is_of_the_line_of_its_onus(site: Site) -> None:
+    for minutes, octets in ((0, 0), (5, megabits(1244.16))):
+        counted = {"out_octets": Counter64(octets)}
+        site.read(minutes, {}, {7: counted, 8: counted}, technology="")
+    known, empty = sorted(pon_use(site.olt.pk, NOW + INTERVAL).values(), key=lambda use: -use.down)
+    assert (known.technology, round(known.down, 3)) == ("gpon", 0.5)
+    assert (empty.technology, round(empty.down, 3)) == ("", 0.124)
+
+
 def test_ports_without_counters_have_the_traffic_of_their_onus(site: Site) -> None:
     port = PonPort.objects.create(olt_id=site.olt.pk, place="0/1/7", updated_at=NOW)
     site.down(0, 0, 0)

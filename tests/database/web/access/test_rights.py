@@ -53,7 +53,7 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "coordinator/wall/": ("/coordinator/wall/", LOGGED_IN),
     "coordinator/dashboard/live/": ("/coordinator/dashboard/live/", PART),
     "banner/": ("/banner/", PART),
-    "banner/olts/<int:olt_id>/": (f"/banner/olts/{NONE}", PART),
+    "banner/olts/<id:olt_id>/": (f"/banner/olts/{NONE}", PART),
     "coordinator/dashboard/overview/": ("/coordinator/dashboard/overview/", PART),
     "coordinator/dashboard/timeline/": ("/coordinator/dashboard/timeline/", PART),
     **{
@@ -61,52 +61,57 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
         for path, asked, statuses in (
             ("", "", LOGGED_IN),
             ("rows/", "rows/", PART),
-            ("<int:olt_id>/", NONE, NOT_THERE),
-            ("<int:olt_id>/ports/<int:port_id>/", f"{NONE}ports/{NONE}", NOT_THERE),
-            ("<int:olt_id>/ports/at/<path:place>/", f"{NONE}ports/at/0/1/1/", NOT_THERE),
-            ("<int:olt_id>/<olt_tab:tab>/", f"{NONE}ports/", NOT_THERE),
-            ("<int:olt_id>/<olt_tab:tab>/part/", f"{NONE}ports/part/", PART_NOT_THERE),
+            ("<id:olt_id>/", NONE, NOT_THERE),
+            ("<id:olt_id>/ports/<id:port_id>/", f"{NONE}ports/{NONE}", NOT_THERE),
+            ("<id:olt_id>/parts/<id:part_id>/", f"{NONE}parts/{NONE}", NOT_THERE),
+            ("<id:olt_id>/uplinks/<id:uplink_id>/", f"{NONE}uplinks/{NONE}", NOT_THERE),
+            ("<id:olt_id>/ports/at/<path:place>/", f"{NONE}ports/at/0/1/1/", NOT_THERE),
+            ("<id:olt_id>/<olt_tab:tab>/", f"{NONE}ports/", NOT_THERE),
+            ("<id:olt_id>/<olt_tab:tab>/part/", f"{NONE}ports/part/", PART_NOT_THERE),
             *(
-                (f"<int:olt_id>/{part}/", f"{NONE}{part}/", PART_NOT_THERE)
+                (f"<id:olt_id>/{part}/", f"{NONE}{part}/", PART_NOT_THERE)
                 for part in ("live", "facts", "proposals")
             ),
             *(
-                (f"<int:olt_id>/{act}/", f"{NONE}{act}/", BUTTON)
+                (f"<id:olt_id>/{act}/", f"{NONE}{act}/", BUTTON)
                 for act in ("test", "enable", "recover", "shift")
             ),
-            ("<int:olt_id>/disable/", f"{NONE}disable/", QUESTION),
+            ("<id:olt_id>/disable/", f"{NONE}disable/", QUESTION),
             *(
-                (f"<int:olt_id>/nodes/<int:node_id>/{act}/", f"{NONE}nodes/{NONE}{act}/", BUTTON)
+                (f"<id:olt_id>/nodes/<id:node_id>/{act}/", f"{NONE}nodes/{NONE}{act}/", BUTTON)
                 for act in ("run", "enable")
             ),
             (
-                "<int:olt_id>/nodes/<int:node_id>/disable/",
+                "<id:olt_id>/nodes/<id:node_id>/disable/",
                 f"{NONE}nodes/{NONE}disable/",
                 QUESTION,
             ),
             (
-                "<int:olt_id>/violations/<int:violation_id>/acknowledge/",
+                "<id:olt_id>/violations/<id:violation_id>/acknowledge/",
                 f"{NONE}violations/{NONE}acknowledge/",
                 BUTTON,
             ),
         )
     },
-    "executions/<int:execution_id>/": ("/executions/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
-    "onus/<int:onu_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
-    "onus/<int:onu_id>/read/": (f"/onus/{NONE}read/", BUTTON),
-    "onus/<int:onu_id>/reading/<int:execution_id>/": (f"/onus/{NONE}reading/1/", PART_NOT_THERE),
+    "executions/<id:execution_id>/": ("/executions/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
+    "onus/<id:onu_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
+    "onus/<id:onu_id>/read/": (f"/onus/{NONE}read/", BUTTON),
+    "onus/<id:onu_id>/reading/<id:execution_id>/": (f"/onus/{NONE}reading/1/", PART_NOT_THERE),
     "onus/worst/": ("/onus/worst/", LOGGED_IN),
     "onus/unprovisioned/": ("/onus/unprovisioned/", LOGGED_IN),
+    "traffic/": ("/traffic/", LOGGED_IN),
+    "traffic/tops/": ("/traffic/tops/", PART),
+    "versions/": ("/versions/", LOGGED_IN),
     "plans/": ("/plans/", LOGGED_IN),
     "plans/rows/": ("/plans/rows/", PART),
     "preferences/": ("/preferences/", LOGGED_IN),
-    "violations/<int:violation_id>/": (f"/violations/{NONE}", NOT_THERE),
-    "violations/<int:violation_id>/acknowledge/": (f"/violations/{NONE}acknowledge/", BUTTON),
+    "violations/<id:violation_id>/": (f"/violations/{NONE}", NOT_THERE),
+    "violations/<id:violation_id>/acknowledge/": (f"/violations/{NONE}acknowledge/", BUTTON),
     "search/": ("/search/?q=olt-0", LOGGED_IN),
     # Who may not is told who may; the tests of the first run say who is refused.
     "start/": ("/start/", LOGGED_IN),
     **{
-        f"start/<int:olt_id>/{step}/": (f"/start/{NONE}{step}/", (302, 403, 200, 200, 404, 302, 302, 302))
+        f"start/<id:olt_id>/{step}/": (f"/start/{NONE}{step}/", (302, 403, 200, 200, 404, 302, 302, 302))
         for step in ("jobs", "what-if", "wait")
     },
     "metrics": ("/metrics", (401, 401, 401, 401, 401, 200, 401, 401)),
@@ -165,11 +170,13 @@ ADMIN: dict[str, tuple[Role | None, ...]] = {
     "chassis.ponport": WRITTEN_BY_THE_SYSTEM,
     "chassis.unprovisioned": WRITTEN_BY_THE_SYSTEM,
     "chassis.uplink": WRITTEN_BY_THE_SYSTEM,
+    "discovery.clockstate": WRITTEN_BY_THE_SYSTEM,
     "discovery.collected": WRITTEN_BY_THE_SYSTEM,
     "discovery.onu": WRITTEN_BY_THE_SYSTEM,
     "discovery.onuevent": WRITTEN_BY_THE_SYSTEM,
     "discovery.portoutage": WRITTEN_BY_THE_SYSTEM,
     "discovery.unreadablerows": WRITTEN_BY_THE_SYSTEM,
+    "discovery.versioncount": WRITTEN_BY_THE_SYSTEM,
     "execution_coordinator.coordinatorlog": WRITTEN_BY_THE_SYSTEM,
     "execution_coordinator.coordinatorstate": WRITTEN_BY_THE_SYSTEM,
     "execution_coordinator.executionplan": WRITTEN_BY_THE_SYSTEM,
@@ -193,9 +200,12 @@ ADMIN: dict[str, tuple[Role | None, ...]] = {
     "notifications.notificationdelivery": WRITTEN_BY_THE_SYSTEM,
     "notifications.notificationnotice": WRITTEN_BY_THE_SYSTEM,
     "notifications.notificationrule": CONFIGURED,
+    "remote_write.remotewritecursor": WRITTEN_BY_THE_SYSTEM,
+    "remote_write.remotewritetotals": WRITTEN_BY_THE_SYSTEM,
     "snmp_jobs.snmpjob": CONFIGURED,
     # It is detached instead.
     "snmp_jobs.snmpjobhost": (V, A, A, None),
+    "traffic.olttraffic": WRITTEN_BY_THE_SYSTEM,
     "zabbix_pollers.poller": WRITTEN_BY_THE_SYSTEM,
     "zabbix_pollers.pollerstats": WRITTEN_BY_THE_SYSTEM,
     "zabbix_pollers.worker": WRITTEN_BY_THE_SYSTEM,
@@ -212,6 +222,7 @@ ACTIONS: dict[str, dict[str, Role]] = {
     "discovery.onu": {"export_csv": V},
     "discovery.onuevent": {"export_csv": V},
     "discovery.portoutage": {"export_csv": V},
+    "discovery.versioncount": {"export_csv": V},
     "execution_coordinator.coordinatorlog": {"export_csv": V},
     "execution_coordinator.coordinatorstate": {"confirm": A},
     "execution_coordinator.executionplan": {"move_grid": A, "export_csv": V},
@@ -255,8 +266,11 @@ READ: dict[str, Role] = {
     "retention": V,
     "skipped-slots": V,
     "tokens": V,
+    "traffic": V,
     "unprovisioned": V,
     "unreadable-rows": V,
+    "uplinks": V,
+    "versions": V,
     "violations": V,
 }
 WRITE: dict[str, Role] = {

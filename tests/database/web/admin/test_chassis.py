@@ -7,6 +7,7 @@ from django.test import Client
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Onu
+from facho.apps.extras import write_extras
 from tests.findings import NOW, an_olt
 
 pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
@@ -39,3 +40,15 @@ def test_ports_parts_and_who_waits_are_listed_by_number_in_spanish(admin_client:
     assert in_order(page("ponport"), "0/1/2", "caído", "sin módulo óptico", "2 / 3", "0/1/10")
     assert in_order(page("olthealth"), "tarjeta 0/2", "averiada", "tarjeta 0/10")
     assert in_order(page("unprovisioned"), "HWTC00000002", "0/1/2", "HWTC00000010")
+
+
+def test_other_facts_of_who_waits_have_names(admin_client: Client) -> None:
+    extras = write_extras({"hw_version": "V7"})
+    row = Unprovisioned.objects.create(
+        olt=an_olt(), identity="HWTC00000001", first_seen=NOW, last_seen=NOW, extras=extras
+    )
+    shown = admin_client.get(
+        f"/admin/chassis/unprovisioned/{row.pk}/change/", headers={"accept-language": "en"}
+    ).content.decode()
+    assert "Hardware: V7" in shown
+    assert "hw_version" not in shown

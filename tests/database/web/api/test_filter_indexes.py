@@ -25,8 +25,8 @@ pytestmark = pytest.mark.django_db
 SHORT = {
     "brands", "collected", "forecasts", "health", "jobs", "maintenance-windows", "models", "nodes",
     "notification-channels", "notification-rules", "oids", "olts", "outages", "plans", "poller-stats",
-    "pollers", "pollers/nodes", "ports", "tokens", "unprovisioned",
-    "unreadable-rows",
+    "pollers", "pollers/nodes", "ports", "tokens", "traffic", "unprovisioned",
+    "unreadable-rows", "uplinks",
 }  # fmt: skip
 # Of a long list, what nearly every row has: whoever looks for it finds a page of it at once.
 NEARLY_ALL = {("onus", "presence", "present"), ("onus", "weak", "false")}

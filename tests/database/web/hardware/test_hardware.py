@@ -94,13 +94,13 @@ def test_uplinks_are_ordered_by_number_and_show_what_they_move_now(
     rates = {"in_bps": [2.5e9], "in_errors_s": [0.25], "out_errors_s": [0.5], "in_discards_s": [0.0]}
     append_frame(olt.pk, now - timedelta(minutes=2), Subject.LINK, [second.pk], rates)
     shown = text_of(viewer, f"/olts/{olt.id}/hardware/")
-    for words in ("core", "10.0 Gbit/s", "2.5 Gbit/s", "-7.5 dBm", ">down<"):
+    for words in ("core", "10 Gbit/s", "2.5 Gbit/s", "-7.5 dBm", ">down<"):
         assert words in shown, words
     assert shown.index("0/9/2") < shown.index("0/9/10")
     # In both directions together, and marked.
-    assert '<span class="fd-error">0.8 /s</span>' in shown
+    assert '<span class="fd-error">0.75 /s</span>' in shown
     # No discards are nothing to mark.
-    assert "<span>0.0 /s</span>" in shown
+    assert "<span>0 /s</span>" in shown
 
 
 def test_rates_of_long_ago_are_not_those_of_now(viewer: Client, olt: Olt, now: datetime) -> None:
@@ -170,10 +170,10 @@ def test_an_uplink_has_a_page_with_a_chart_of_each_number(viewer: Client, olt: O
     append_frame(olt.pk, now - timedelta(minutes=5), Subject.LINK, [link.pk], numbers)
     shown = text_of(viewer, f"/olts/{olt.id}/uplinks/{link.id}/?hours=168")
     for words in (
-        "Uplink 0/9/2",
-        "xge2",
+        "Uplink xge2",
+        "0/9/2",
         "enabled",
-        "10.0 Gbit/s",
+        "10 Gbit/s",
         "Optical power",
         "Laser current",
         "Errors",

@@ -82,22 +82,24 @@ def names(**wanted: str) -> list[str]:
 PAGES = {
     "olts/": 11,
     "olts/{}/": 24,
-    "olts/{}/ports/": 21,
+    "olts/{}/ports/": 22,
     "olts/{}/collection/": 20,
-    "olts/{}/hardware/": 20,
+    "olts/{}/traffic/": 14,
+    "olts/{}/hardware/": 21,
     "olts/{}/load/": 11,
     "olts/{}/events/": 11,
     "olts/{}/live/": 6,
     "olts/{}/overview/part/": 19,
-    "olts/{}/ports/part/": 16,
+    "olts/{}/ports/part/": 17,
     "olts/{}/collection/part/": 9,
-    "olts/{}/hardware/part/": 15,
+    "olts/{}/traffic/part/": 9,
+    "olts/{}/hardware/part/": 16,
     "olts/{}/load/part/": 6,
     "olts/{}/events/part/": 6,
     "olts/{}/facts/": 10,
     "olts/{}/proposals/": 10,
 }
-TABS = ("ports/", "hardware/", "collection/", "load/", "events/")
+TABS = ("ports/", "traffic/", "hardware/", "collection/", "load/", "events/")
 PARTS = ("live/", "overview/part/", *(f"{tab}part/" for tab in TABS), "facts/", "proposals/")
 
 
@@ -408,7 +410,7 @@ def test_the_next_maintenance_is_told_with_the_way_to_plan_one(olt: Olt) -> None
     collection = client.get(f"/olts/{olt.id}/collection/").content.decode()
     # With the way back to this tab.
     assert collection.count(f"{add}&amp;next=/olts/{olt.id}/collection/") == 2
-    assert page_of(client, olt).count(add) == 7
+    assert page_of(client, olt).count(add) == 8
     now = database_now()
     for name, days in (("cambio de tarjeta", 1), ("lejos", 40)):
         at = now + timedelta(days=days)

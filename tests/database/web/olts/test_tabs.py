@@ -232,19 +232,19 @@ def test_the_next_runs_are_in_order_and_an_olt_that_is_not_asked_has_none(olt: O
         assert look(olt, now).next_runs == []
 
 
-@pytest.mark.parametrize("tab", ["", "ports/", "collection/", "load/", "events/"])
+@pytest.mark.parametrize("tab", ["", "ports/", "traffic/", "hardware/", "collection/", "load/", "events/"])
 def test_each_tab_is_marked_and_links_to_the_others(viewer: Client, olt: Olt, tab: str) -> None:
     path = f"/olts/{olt.id}/"
     page = shown(viewer, path + tab)
     nav = page[page.index('<nav class="fd-tabs"') :].partition("</nav>")[0]
     links = re.findall(r'href="([^"]+)"( aria-current="page")?', nav)
     assert [address for address, _ in links] == [
-        path, f"{path}ports/", f"{path}traffic/", f"{path}collection/", f"{path}load/", f"{path}events/"
+        path, *(f"{path}{each}/" for each in ("ports", "traffic", "hardware", "collection", "load", "events"))
     ]  # fmt: skip
     assert [address for address, current in links if current] == [path + tab]
 
 
-@pytest.mark.parametrize("tab", ["", "ports", "collection", "load", "events"])
+@pytest.mark.parametrize("tab", ["", "ports", "traffic", "hardware", "collection", "load", "events"])
 def test_actions_of_the_head_lead_back_to_their_tab(operator: Client, olt: Olt, tab: str) -> None:
     path = f"/olts/{olt.id}/"
     back, there = (f"?tab={tab}", f"{path}{tab}/") if tab else ("", path)

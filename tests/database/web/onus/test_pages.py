@@ -14,6 +14,7 @@ from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.onu_search import onus_named
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.discovery.store import note_collected
+from facho.apps.extras import write_extras
 from facho.apps.hosts.models import Olt
 from facho.cli.onu import charts, onu_named, show
 from facho.config import Config
@@ -137,6 +138,19 @@ def test_an_onu_is_shown_with_when_it_was_asked_and_what_happened(capsys: pytest
     text = shown(capsys)
     for word in (SERIAL, "Last collected", "Events", "power_off", "100M"):
         assert word in text
+
+
+def test_customer_ports_with_different_facts_and_dates_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    unis = {"1": {"state": "up", "speed": "1000"}, "2": {"state": "down"}}
+    extras = write_extras(
+        {"last_up": "2026-11-16T02:12:33+00:00", "last_down": "2026-11-16 02:02", "unis": unis}
+    )
+    make(an_olt(), (0, 1, 7, 3), serial=SERIAL, state="online", extras=extras)
+    show(SERIAL)
+    text = shown(capsys)
+    for words in ("Customer ports", "1000", "down", "2026-11-16 02:12:33", "2026-11-16 02:02 "):
+        assert words in text, words
+    assert "offline" not in text
 
 
 @pytest.fixture

@@ -175,3 +175,14 @@ def test_declared_facts_of_a_port_are_on_its_page_with_their_history(port: PonPo
             assert [chart.title for chart in found.charts] == ["Ranging errors"]
         text = viewer.get(f"/olts/{port.olt_id}/ports/{port.pk}/").content.decode()
         assert "R7" in text
+
+
+def test_each_number_of_a_port_that_has_a_history_is_drawn(port: PonPort, viewer: Client) -> None:
+    PonPort.objects.update(admin_state="disabled")
+    port.refresh_from_db()
+    numbers = {"voltage_v": [3.2], "bias_ma": [30.0]}
+    append_frame(port.olt_id, NOW - timedelta(hours=1), Subject.PORT, [port.pk], numbers)
+    with translation.override("en"):
+        found = look(port)
+    assert [chart.title for chart in found.charts] == ["Voltage", "Laser current"]
+    assert found.facts == [("Administrative state", "disabled")]

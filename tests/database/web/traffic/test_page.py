@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import strip_tags
 
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
@@ -113,6 +113,32 @@ def test_the_page_is_about_a_site_or_an_olt(viewer: Client, places: list[Place])
         assert "SUR1" in page
         assert "NORTE1" not in page
     assert "NORTE1" in viewer.get("/traffic/?olt=x&site=").content.decode()
+    # An OLT of another site than the one that the filter shows.
+    assert "NORTE1" not in viewer.get(f"/traffic/?site=Centro&olt={places[0].olt.pk}").content.decode()
+
+
+def test_without_any_traffic_it_says_what_is_needed(viewer: Client, places: list[Place]) -> None:
+    page = viewer.get("/traffic/?site=nowhere", headers=ENGLISH).content.decode()
+    assert "a job that collects traffic is needed" in page
+    assert "ONUs with the most traffic" not in page
+
+
+def test_an_uplink_in_a_list_leads_to_its_page(viewer: Client, places: list[Place]) -> None:
+    olt, now = places[0].olt, places[0].now
+    link = Uplink.objects.create(olt=olt, place="234954752", name="eth0/9/0", updated_at=now)
+    add_traffic(traffic_of(olt.pk, "link", now, {link.pk: (900 * MBIT, 100 * MBIT)}))
+    for listed in ("/traffic/", f"/olts/{olt.pk}/traffic/"):
+        assert (
+            f'<a href="/olts/{olt.pk}/uplinks/{link.pk}/">eth0/9/0</a>' in viewer.get(listed).content.decode()
+        )
+    shown = viewer.get(f"/olts/{olt.pk}/uplinks/{link.pk}/", headers=ENGLISH).content.decode()
+    assert "Uplink eth0/9/0" in shown
+    assert viewer.get(f"/olts/{olt.pk}/hardware/").content.decode().count("eth0/9/0") == 1
+
+
+@pytest.mark.parametrize("page", ["uplinks/1", "parts/1", "ports/1"])
+def test_a_number_that_no_database_holds_is_no_page(viewer: Client, page: str) -> None:
+    assert viewer.get(f"/olts/{2**63}/{page}/").status_code == 404
 
 
 def test_what_an_onu_is_called_is_no_markup(viewer: Client, places: list[Place]) -> None:
@@ -182,7 +208,7 @@ def test_a_port_shows_its_own_traffic(viewer: Client, places: list[Place]) -> No
     assert found.traffic is not None
     url = f"/olts/{place.olt.pk}/ports/{place.port.pk}/"
     page = strip_tags(viewer.get(url, headers=ENGLISH).content.decode())
-    assert "in use of GPON 2.49 Gbit/s / 1.24 Gbit/s" in page
+    assert "line rate GPON 2.49 Gbit/s / 1.24 Gbit/s" in page
 
 
 def test_a_port_that_only_its_onus_name_has_no_traffic_of_its_own(

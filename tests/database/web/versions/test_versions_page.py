@@ -8,10 +8,12 @@ from html import unescape
 from typing import Any
 
 import pytest
+import typer
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.chassis.models import OltHealth
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.versions import recount_versions
 from facho.apps.hosts.models import Olt
@@ -22,7 +24,7 @@ from tests.api_clients import asking, person, refused_at
 from tests.factories import at
 from tests.findings import an_olt
 
-pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.usefixtures("live_poller")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("live_poller")]
 ENGLISH = {"accept-language": "en"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -80,6 +82,31 @@ def test_a_site_narrows_the_counts_and_their_links(viewer: Client, onus: list[On
     for url, shown in counts:
         found: Any = viewer.get(url)
         assert found.context["cl"].result_count == int(shown), url
+
+
+def test_an_olt_without_a_model_in_its_settings_counts_as_the_one_that_it_says(viewer: Client) -> None:
+    for name, model in (("a", "V1600G1"), ("b", "V1600G1"), ("c", "V1600G2"), ("d", "")):
+        olt = an_olt(name)
+        OltHealth.objects.create(olt=olt, part="olt", kind="olt", name=model, updated_at=at("08:00"))
+        a_fan = {"part": "fan 0", "kind": "fan", "name": "V1600G1", "updated_at": at("08:00")}
+        OltHealth.objects.create(olt=olt, **a_fan)
+    Olt.objects.update(version="V2")
+    page = viewer.get("/versions/", headers=ENGLISH).content.decode()
+    # That of the OLT without a model would be the list of all four.
+    (two, one) = links(page, "/olts/?")
+    for (url, shown), names in ((two, ["a", "b"]), (one, ["c"])):
+        assert [row.name for row in viewer.get(url).context["found"].rows] == names
+        assert int(shown) == len(names)
+    third = Olt.objects.get(name="c")
+    page = viewer.get(f"/versions/?olt={third.pk}").content.decode()
+    assert f'<a href="/olts/{third.pk}/">1</a>' in page
+
+
+def test_a_site_without_onus_is_not_an_empty_installation(viewer: Client, onus: list[Onu]) -> None:
+    page = viewer.get("/versions/?site=nowhere", headers=ENGLISH).content.decode()
+    assert "No ONU matches." in page
+    assert "No OLT matches." in page
+    assert "No ONUs yet." not in page
 
 
 def test_what_nobody_knows_is_said_and_hostile_versions_are_text(viewer: Client, onus: list[Onu]) -> None:
@@ -152,6 +179,9 @@ def test_the_command_line_counts_and_finds_them(onus: list[Onu], capsys: pytest.
     versions(site="Centro", as_json=True)
     said = json.loads(capsys.readouterr().out)
     assert sum(each["onus"] for each in said["onus"]) == 4
+    with pytest.raises(typer.Exit):
+        versions(site="nowhere")
+    assert "no OLT is at the site 'nowhere'" in capsys.readouterr().err
     versions(olt="other")
     assert "X4" in capsys.readouterr().out
     list_onus(model="X4", sw_version="V1", hw_version="A", as_json=True)

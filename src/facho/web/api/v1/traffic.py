@@ -28,7 +28,7 @@ from facho.core.line_rates import line_rate
 from facho.core.rates import is_on_time
 from facho.core.traffic import MOST_NAMED
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
-from facho.web.api.filters import OfOlt, OneOf, refuse_unknown
+from facho.web.api.filters import LARGEST, OfOlt, OneOf, refuse_unknown
 
 _SUBJECTS: Final = (Subject.ONU.value, Subject.PORT.value, Subject.LINK.value)
 
@@ -103,7 +103,7 @@ def _top_question() -> serializers.Serializer[Any]:
         "TrafficTopQuestion",
         {
             "subject": serializers.ChoiceField(choices=_SUBJECTS, default=_SUBJECTS[0]),
-            "olt": serializers.IntegerField(required=False, min_value=1),
+            "olt": serializers.IntegerField(required=False, min_value=1, max_value=LARGEST),
             "site": serializers.CharField(required=False),
             "most": serializers.IntegerField(min_value=1, max_value=MOST_NAMED, default=MOST_NAMED),
         },
@@ -123,6 +123,7 @@ class TrafficOfOlts(ReadOnlyRows[OltTraffic]):
     serializer_class = TrafficSerializer
     filterset_class = TrafficFilter
     orderings: ClassVar = ("olt", "in_bps", "out_bps", "at")
+    in_index = True
 
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "now": database_now()}
@@ -137,8 +138,9 @@ class TrafficOfOlts(ReadOnlyRows[OltTraffic]):
         now, peak = name_rates(given["subject"], tops.now, tops.peak)
         return Response(TopSerializer({"now": now, "peak": peak}).data)
 
+    # It answers for one OLT only.
     @extend_schema(parameters=[_pon_question()], responses=PonUseSerializer(many=True), filters=False)
-    @action(detail=False, pagination_class=None)
+    @action(detail=False, pagination_class=None, in_index=False)
     def pons(self, request: Request) -> Response:
         """How much of its line rate each PON of an OLT uses; nothing of an old collection."""
         olt = _read_question(request, _pon_question())["olt"]

@@ -13,16 +13,14 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from facho.apps.discovery.versions import VersionsOf, count_olt_versions, count_onu_versions
-from facho.web.api.filters import refuse_unknown
-
-_LARGEST = 2**63 - 1
+from facho.web.api.filters import LARGEST, refuse_unknown
 
 
 class VersionsQuery(serializers.Serializer[Any]):
     site = serializers.CharField(required=False, default="", help_text="site of the OLT")
-    olt = serializers.IntegerField(required=False, default=None, min_value=1, max_value=_LARGEST)
+    olt = serializers.IntegerField(required=False, default=None, min_value=1, max_value=LARGEST)
     brand = serializers.IntegerField(
-        required=False, default=None, min_value=1, max_value=_LARGEST, help_text="brand of the OLT"
+        required=False, default=None, min_value=1, max_value=LARGEST, help_text="brand of the OLT"
     )
 
 

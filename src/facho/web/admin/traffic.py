@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from facho.apps.localized_numbers import bit_rate
+from facho.apps.traffic.models import OltTraffic
+from facho.apps.traffic.selectors import to_and_from_customers
+from facho.web.admin.base import OltFactsAdmin
+from facho.web.admin.columns import display
+
+# Large, and read by the recorder and the pages only.
+_NOT_SHOWN = ("top", "ports", "peaks", "lately", "counters")
+
+
+@admin.register(OltTraffic)
+class OltTrafficAdmin(OltFactsAdmin[OltTraffic]):
+    list_display = ("olt", "subject", "at", "to_customers", "from_customers", "over", "resets", "gaps")
+    list_display_links = ("olt", "subject")
+    list_filter = ("subject", ("olt", AutocompleteSelectFilter))
+    search_fields = ("olt__name",)
+    exclude = _NOT_SHOWN
+    readonly_fields = ("to_customers", "from_customers")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OltTraffic]:
+        return super().get_queryset(request).defer("olt__credentials", *_NOT_SHOWN)
+
+    @display(description=_("to the customers"))
+    def to_customers(self, row: OltTraffic) -> str:
+        return bit_rate(to_and_from_customers(row.subject, row.in_bps, row.out_bps)[0])
+
+    @display(description=_("from the customers"))
+    def from_customers(self, row: OltTraffic) -> str:
+        return bit_rate(to_and_from_customers(row.subject, row.in_bps, row.out_bps)[1])
