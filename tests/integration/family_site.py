@@ -42,6 +42,9 @@ _ONU_LEAVES_OUT = (
     "olt",
     "presence",
     "last_seen",
+    # Times; test_event_times.py tests them.
+    "offline_since",
+    "offline_dated",
     # Which facts of this kind a family has is tested in test_facts.py.
     "hw_version",
     "sw_version",
@@ -119,7 +122,9 @@ def told_of(olt: Olt) -> Told:
     return {
         **{name: shown[name] for name in ("family", "model", "version", "health")},
         "onus": onus_of(olt),
-        "pon_ports": [_without(port, "updated_at") for port in shown["pon_ports"]],
+        "pon_ports": [
+            {**_without(port, "updated_at", "facts"), **port["facts"]} for port in shown["pon_ports"]
+        ],
         "unprovisioned": [{name: getattr(row, name) for name in _WAITING} for row in unprovisioned_onus(olt)],
     }
 

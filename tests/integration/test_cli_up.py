@@ -181,7 +181,10 @@ def test_collect_reads_all_that_the_family_offers(facho: OwnFacho, fleet: FleetP
 
     assert told["state"] == "SUCCESS"
     names = [part["job"] for part in told["parts"]]
-    assert names == ["discovery", "description", "state", "optics", "model", "health", "ports", "autofind"]
+    assert names == [
+        "discovery", "description", "state", "optics", "model", "details", "traffic", "health", "uplinks",
+        "ports", "autofind",
+    ]  # fmt: skip
     assert {part["state"] for part in told["parts"]} == {"success"}
     ports, boards = "SELECT count(*) > 0 FROM pon_ports", "SELECT count(*) > 0 FROM olt_health"
     assert facho.rows(ports) == facho.rows(boards) == [(1,)]

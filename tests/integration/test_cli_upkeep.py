@@ -39,8 +39,8 @@ def engine_was_here(facho: OwnFacho, ago: float = 0) -> None:
         facho.rows(
             "INSERT INTO coordinator_state (name, value, updated_at) VALUES (?, ?, ?)", name, value, seen
         )
-    columns = "name, pollers, queues, started_at, seen_at"
-    facho.rows(f"INSERT INTO workers ({columns}) VALUES ('w', 10, '', ?, ?)", seen, seen)
+    columns = "name, pollers, queues, profiles, started_at, seen_at"
+    facho.rows(f"INSERT INTO workers ({columns}) VALUES ('w', 10, '', '', ?, ?)", seen, seen)
 
 
 # So that its last step is not too old when a busy machine comes to look at it.

@@ -39,6 +39,7 @@ def _describe(snapshot: Snapshot) -> list[Any]:
         len(reading.ids),
         [list(counter) for counter in reading.columns],
         [list(counter) for counter in snapshot.rates],
+        reading.ages_ms,
     ]
 
 
@@ -86,8 +87,9 @@ class _Arrays:
 
 
 def _snapshot(described: list[Any], arrays: _Arrays) -> Snapshot:
-    at, uptime_s, moved, size, counters, narrow = described
+    at, uptime_s, moved, size, counters, narrow, *ages_ms = described
     ids = arrays.read(size)
     columns = {Counter(*counter): arrays.read(size) for counter in counters}
     rates = {Counter(*counter): arrays.read(size) for counter in narrow}
-    return Snapshot(Reading(at, uptime_s, ids, columns), rates, moved)
+    first, last = ages_ms[0] if ages_ms else (0, 0)
+    return Snapshot(Reading(at, uptime_s, ids, columns, (first, last)), rates, moved)

@@ -182,7 +182,8 @@ _NAMES: Final = {fact.code: name for name, fact in FACTS.items()}
 NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
 
 # Codes of a sheet for its facts without a fixed one, and for the dictionary of these.
-_DECLARED: Final = range(240, 255)
+_DECLARED: Final = range(128, 255)
+MOST_DECLARED: Final = len(_DECLARED)
 DICTIONARY: Final = 255
 
 

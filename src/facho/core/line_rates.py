@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 
@@ -24,9 +26,28 @@ LINE_RATES: Final[Mapping[str, LineRate]] = {
 }
 
 
+# By what the names of PON ports say, the first that fits. The tables of vendors have XGS-PON beside GPON.
+_NAMED: Final = (
+    (re.compile(r"xgs-?pon|(^|/)xp\d", re.IGNORECASE), "xgspon", "gpon"),
+    (re.compile(r"xg-?pon|10g-?pon", re.IGNORECASE), "xgpon", "gpon"),
+    (re.compile(r"(x|10)g?-?epon", re.IGNORECASE), "10gepon", "epon"),
+    (re.compile(r"gpon|(^|/)gp\d", re.IGNORECASE), "gpon", "gpon"),
+    (re.compile(r"epon", re.IGNORECASE), "epon", "epon"),
+)
+
+
 def line_rate(technology: str) -> LineRate:
     """Return the line rate of a technology, as the tables of profiles name it."""
     return LINE_RATES.get(technology, FASTEST)
+
+
+@lru_cache(maxsize=4096)
+def port_technology(name: str, technology: str) -> str:
+    """Return the technology of a port by its name, if that goes with the one of its table, else that one."""
+    for pattern, found, table in _NAMED:
+        if technology in ("", table) and pattern.search(name):
+            return found
+    return technology
 
 
 # Of an uplink whose speed is not known: that of the fastest in use.

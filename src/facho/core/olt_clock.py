@@ -194,12 +194,18 @@ class _Rule:
             return
 
 
-def _rules(clock: OltClock, zone: tzinfo, now: datetime, *, zoned: bool) -> Iterator[_Rule]:
+def _rules(clock: OltClock, zone: tzinfo, now: datetime, shown: datetime) -> Iterator[_Rule]:
     """Yield the rules by which a date may be read, the most probable first."""
     bounds, here = clock.bounds, _offset_s(zone, now)
-    if clock.has_zone and not zoned:
+    if clock.has_zone and not has_zone(shown):
         # The clock says its zone and its dates do not: they are local, and its error is known.
         yield _Rule(bounds.middle_s, zone)
+        return
+    if clock.read_at is not None and has_zone(shown) and not clock.has_zone:
+        # The dates say their zone and the clock does not: it shows the time of that zone, or UTC.
+        for ahead_s in (bounds.middle_s - _offset_s(shown.tzinfo, shown), bounds.middle_s):
+            if abs(ahead_s) <= _SET_S:
+                yield _Rule(ahead_s)
         return
     if bounds.width_s <= _PRECISE_S:
         middle = bounds.middle_s
@@ -218,9 +224,17 @@ def _rules(clock: OltClock, zone: tzinfo, now: datetime, *, zoned: bool) -> Iter
             yield _Rule(first)
 
 
-def _offset_s(zone: tzinfo, now: datetime) -> float:
-    offset = zone.utcoffset(now.astimezone(zone).replace(tzinfo=None))
+def _offset_s(zone: tzinfo | None, now: datetime) -> float:
+    offset = now.astimezone(zone).utcoffset()
     return 0.0 if offset is None else offset.total_seconds()
+
+
+def zone_of_dates(zone: tzinfo, shown: datetime | None, now: datetime) -> tzinfo:
+    """Return the zone of dates that say none: the operator's, unless the clock of the OLT says another."""
+    if shown is None or not has_zone(shown) or _offset_s(shown.tzinfo, shown) == _offset_s(zone, now):
+        return zone
+    assert shown.tzinfo is not None
+    return shown.tzinfo
 
 
 def change_time(
@@ -230,14 +244,23 @@ def change_time(
 
     It happened since the collection before, at `after`. None if the date cannot be that of this change.
     """
-    if clock is None or not clock.is_set:
+    if clock is None or not clock.is_set or _was_set_since(clock, after):
         return None
+    earliest = _OLDEST if after is None else after - _TABLE_AGE
     for at in _candidates(clock, zone, shown, now):
-        if at <= now + _AHEAD_OF_US and (after is None or at >= after - _TABLE_AGE):
+        if earliest <= at <= now + _AHEAD_OF_US:
             if after is None and not _is_trusted(clock, zone, shown, at, now):
                 continue
             return min(at, now)
     return None
+
+
+def _was_set_since(clock: OltClock, after: datetime | None) -> bool:
+    """Return whether a change since then may be dated by the time before the clock was set.
+
+    A clock that stands, or that the agent answers from a cache, is set at every reading.
+    """
+    return clock.has_jumped and clock.read_at is not None and after is not None and clock.since > after
 
 
 def past_time(clock: OltClock | None, zone: tzinfo, shown: datetime, now: datetime) -> datetime | None:
@@ -253,7 +276,7 @@ def past_time(clock: OltClock | None, zone: tzinfo, shown: datetime, now: dateti
 
 def _candidates(clock: OltClock, zone: tzinfo, shown: datetime, now: datetime) -> Iterable[datetime]:
     wall = wall_time(shown)
-    for rule in _rules(clock, zone, now, zoned=has_zone(shown)):
+    for rule in _rules(clock, zone, now, shown):
         yield from dict.fromkeys(rule.times(wall))
 
 
@@ -261,7 +284,7 @@ def _is_trusted(clock: OltClock, zone: tzinfo, shown: datetime, at: datetime, no
     """Return whether the clock was already as it is when it showed this."""
     if at >= clock.since:
         return True
-    rules = _rules(clock, zone, now, zoned=has_zone(shown))
+    rules = _rules(clock, zone, now, shown)
     return not clock.has_jumped and any(rule.was_right_before for rule in rules)
 
 

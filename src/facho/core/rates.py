@@ -45,6 +45,8 @@ class RateRule:
 
     rate: str
     of_octets: bool = True
+    # The fewest bits that a line carries for one count.
+    least_bits: int = 8
 
     @property
     def per_count(self) -> int:
@@ -63,12 +65,14 @@ class RateRule:
 class Reading:
     """What a collection read. Columns are as long as `ids`, with NONE where there is no value."""
 
-    # Milliseconds since 1970.
+    # Milliseconds since 1970, when the collection ended.
     at: int
-    # Of the agent, when it was read.
+    # Of the agent, at that time.
     uptime_s: float | None
     ids: array[int]
     columns: Mapping[Counter, array[int]]
+    # How many milliseconds before that the first and the last of these counters were read.
+    ages_ms: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class Limits:
     """What bounds the rates of a reading."""
 
     interval_ms: int
-    # By counted fact: the line rate in bits per second, of all subjects or of each.
+    # By counter: the line rate in bits per second, of all subjects or of each.
     line_rates: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
     # The OLT has started since the reading before.
     restarted: bool = False
@@ -164,9 +168,12 @@ def is_on_time(at: datetime, interval_s: int, now: datetime) -> bool:
 def elapsed_ms(before: Reading, reading: Reading) -> int:
     """Return the time between two readings: by our clock or by the agent's, whichever is longer.
 
-    Neither a reading that was stored late nor an agent's clock that stood may make a rate too high.
+    By our clock it is the longest of those between their first counters, their last ones, and the ends of the
+    collections. Neither a part that took long, nor a reading that was stored late, nor an agent's clock that
+    stood may make a rate too high.
     """
-    by_clock = reading.at - before.at
+    shifts = (then - now for then, now in zip(before.ages_ms, reading.ages_ms, strict=True))
+    by_clock = reading.at - before.at + max(0, *shifts)
     if reading.uptime_s is None or before.uptime_s is None:
         return by_clock
     return max(by_clock, round(1000 * (reading.uptime_s - before.uptime_s)))
@@ -246,9 +253,10 @@ class _Interval:
     def _most(self, counter: Counter, rule: RateRule) -> int | Sequence[int]:
         """Return what the line rate lets through in this time, for all subjects or for each."""
         rate = self._limits.line_rates.get(counter.fact, _NO_LIMIT)
+        per_count = 1000 * rule.least_bits
         if isinstance(rate, int):
-            return rate * self.elapsed // rule.per_count
-        return [each * self.elapsed // rule.per_count for each in rate]
+            return rate * self.elapsed // per_count
+        return [each * self.elapsed // per_count for each in rate]
 
     def _odd_move(self, counter: Counter, position: int, most: int, drops: Drops) -> int | None:
         """Return the move of a counter that went back or too far: only one that came round has any."""
@@ -355,12 +363,18 @@ class _RateComputation:
         self._found.drops.gaps += sum(old != NONE != new for old, new in both)
 
     def _rest(self, interval: _Interval) -> Snapshot | None:
-        """Return what is left of an earlier snapshot: what this reading did not bring."""
+        """Return what is left of an earlier snapshot: what this reading did not bring.
+
+        Nothing is left of a snapshot that is later than this reading: our clock was set back, and the time
+        since then would be too short.
+        """
+        if interval.elapsed < 0:
+            return None
         snapshot = interval.snapshot
         facts = {counter.fact for counter in self._reading.columns}
         columns: dict[Counter, array[int]] = {}
         for counter, column in snapshot.reading.columns.items():
-            if counter in self._kept or (counter.fact not in facts and 0 <= interval.elapsed <= _KEPT_MS):
+            if counter in self._kept or (counter.fact not in facts and interval.elapsed <= _KEPT_MS):
                 columns[counter] = column
             elif counter.fact in facts and not interval.is_too_long:
                 columns[counter] = self._not_read(interval, counter)

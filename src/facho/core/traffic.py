@@ -55,10 +55,10 @@ class TrafficTotal:
 
 
 def sum_traffic(at: int, ids: Sequence[int], rates: Mapping[str, Rates]) -> TrafficTotal | None:
-    """Return the totals of a collection and its highest rates; None if it has no rate of octets."""
+    """Return the totals of a collection and its highest rates; None if nobody has a rate of octets."""
     sides: list[list[int]] = [[], []]
     for name, side in DIRECTIONS.items():
-        if name in rates:
+        if any(rate is not None for rate in rates.get(name, ())):
             sides[side] = [0 if rate is None else int(rate) for rate in rates[name]]
     if not any(sides):
         return None

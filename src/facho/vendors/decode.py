@@ -6,6 +6,7 @@ bad row makes its column be read row by row, where the bad row is reported and t
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -203,6 +204,9 @@ class _CompiledTable:
                 )
 
     def _read(self, fact: str, reader: Reader, column: Rows, problems: Problems) -> list[object]:
+        if any(issubclass(kind, enum.Enum) for kind in set(map(type, column.values()))):
+            for suffix in (suffix for suffix, raw in column.items() if isinstance(raw, enum.Enum)):
+                problems.add(self._table.name, fact, suffix, "the agent says that it has no such value")
         try:
             return reader.all(column.values())
         except Exception:  # noqa: BLE001 - whatever a row holds, the others must be read
@@ -301,7 +305,8 @@ class _RowNumbers:
         self._problems = problems
         self._joined = joined
         self._unreadable = unreadable
-        self._suffixes: list[bytes] = []
+        # None before the first column: a condition may leave a column without rows.
+        self._suffixes: list[bytes] | None = None
         self._at: list[int] | range = range(0)
         self._complete = True
         # The row that has each key, in all columns of the table.

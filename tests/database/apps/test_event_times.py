@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import ClockState, EventKind, Onu, OnuEvent
@@ -127,6 +128,23 @@ def test_an_onu_that_was_offline_when_it_was_first_seen_has_the_date_of_the_olt(
     assert since.is_dated
 
 
+def test_dates_without_a_zone_are_in_that_of_a_clock_which_says_another_than_the_operator_s() -> None:
+    """The OLT is at UTC+8, and so are its dates; the operator is at UTC."""
+    olt = an_olt()
+    zone = timezone(timedelta(hours=8))
+
+    def collect_zoned(now: datetime, shown: datetime, **more: Finding) -> None:
+        findings = [*more.values(), Finding(facts([(1, offline(shown))]), complete=True)]
+        with transaction.atomic():
+            reading = ClockReading(now - timedelta(seconds=2), now.astimezone(zone))
+            store_findings(olt.pk, findings, now, reading=reading)
+
+    collect_zoned(FIRST, FIRST, found=discovered({1: "HWTC00000001"}))
+    collect_zoned(FIRST + timedelta(days=3), FIRST + timedelta(days=1, hours=8))
+    found = datetime.fromisoformat(other_facts(Onu.objects.get())["last_down"])
+    assert near(found, FIRST + timedelta(days=1))
+
+
 def test_a_clock_that_is_set_later_does_not_change_what_was_dated(olt: Olt) -> None:
     collect(olt, SECOND, offline(HAPPENED + LOCAL))
     before = other_facts(Onu.objects.get())["last_down"]
@@ -139,12 +157,33 @@ def test_a_clock_that_is_set_later_does_not_change_what_was_dated(olt: Olt) -> N
     assert near(offline_since(onu).at, HAPPENED)
 
 
-def test_a_collection_with_the_same_dates_writes_no_onu(olt: Olt, monkeypatch: pytest.MonkeyPatch) -> None:
-    collect(olt, SECOND, offline(HAPPENED + LOCAL))
-    written: list[Any] = []
-    monkeypatch.setattr("facho.apps.discovery.extra_facts.write_extras", written.append)
-    collect(olt, SECOND + timedelta(minutes=5), offline(HAPPENED + LOCAL))
-    assert written == []
+def test_a_collection_with_the_same_dates_writes_no_onu(olt: Olt) -> None:
+    def written_by(now: datetime, happened: datetime) -> list[str]:
+        with CaptureQueriesContext(connection) as queries:
+            collect(olt, now, offline(happened + LOCAL))
+        return [query["sql"] for query in queries if 'UPDATE "onu_data"' in query["sql"]]
+
+    assert written_by(SECOND, HAPPENED)
+    third = SECOND + timedelta(minutes=5)
+    assert written_by(third, HAPPENED) == []
+    assert written_by(third + timedelta(minutes=5), third)
+
+
+def test_only_onus_whose_outage_begins_or_ends_are_written_for_it(olt: Olt) -> None:
+    def written_by(now: datetime, values: dict[str, Any]) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            collect(olt, now, values)
+        return sum('"offline_since" =' in query["sql"] for query in queries if "UPDATE" in query["sql"])
+
+    times = [SECOND + number * timedelta(minutes=5) for number in range(6)]
+    unknown, los = {"state": State("unknown", "9")}, {"state": State("los", "3")}
+    assert written_by(times[0], unknown) == 0
+    assert written_by(times[1], ONLINE) == 0
+    assert written_by(times[2], offline(HAPPENED + LOCAL)) == 1
+    assert written_by(times[3], los) == 0
+    assert written_by(times[4], unknown) == 0
+    assert written_by(times[5], ONLINE) == 1
+    assert Onu.objects.get().offline_since is None
 
 
 def test_states_without_dates_ask_for_no_clock(olt: Olt, django_assert_num_queries: Any) -> None:

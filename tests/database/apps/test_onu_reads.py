@@ -22,7 +22,7 @@ FIELDS = [
     "olt", "slot", "port", "onu", "interface", "serial", "mac", "description", "model", "hw_version",
     "sw_version", "ip", "state", "down_cause", "rx_dbm", "tx_dbm", "olt_rx_dbm", "distance_m",
     "temperature_c", "presence", "last_seen", "shown_state", "status", "cause", "weak", "unknown_because",
-    "facts", "unis",
+    "offline_since", "offline_dated", "facts", "unis",
 ]  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_a_row_has_the_fields_that_scripts_rely_on() -> None:
     assert list(found) == FIELDS
     nothing = dict.fromkeys(FIELDS)
     common = {"olt": "olt", "presence": "present", "last_seen": NOW, "status": "unknown", "weak": False}
-    common |= {"facts": {}, "unis": {}}
+    common |= {"offline_dated": False, "facts": {}, "unis": {}}
     assert named == {**nothing, **common, "interface": "pon1/onu2"}
     assert frameless == {**nothing, **common, "slot": 2, "port": 1, "onu": 4, "interface": "2/1:4"}
     numbers = {"slot": 1, "port": 7, "onu": 3, "interface": "0/1/7:3", "rx_dbm": 0.0, "distance_m": 0}

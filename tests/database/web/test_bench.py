@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.db.models import Count
 from django.test import Client
 
 from bench.pages import Page, pages
 from bench.rows import Rows, insert_rows
 from bench.web import PageLoad, Result, Work, headers_for, log_in, measure_pages, parse_wrk
 from facho.apps.discovery.models import Onu
-from facho.apps.history.models import HistoryHour
+from facho.apps.history.models import HistoryFrame, HistoryHour
 
 pytestmark = [pytest.mark.one_database, pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -25,8 +26,12 @@ def test_every_page_and_answer_is_there_to_be_measured(capsys: pytest.CaptureFix
     rows = Rows(olts=20, onus=200, executions=300, events=50, logs=50, hours=2, history_days=1)
     insert_rows(rows)
     assert Onu.objects.count() == 200
-    # Of one port, hour by hour.
-    assert HistoryHour.objects.count() == 24
+    # Of the ONUs of one port and of the traffic of one OLT, hour by hour. A day of traffic ends now: its last
+    # collections are of an open hour, and in the last minutes of an hour fill it.
+    hours = dict(HistoryHour.objects.values_list("subject").annotate(Count("pk")))
+    assert hours.pop("onu") == 24
+    assert hours in ({"port": 24, "link": 24}, {"port": 23, "link": 23})
+    assert HistoryFrame.objects.filter(subject__in=("port", "link")).exists()
     headers, client = log_in("UTC"), Client()
 
     def get(path: str) -> tuple[int, bytes]:
@@ -36,6 +41,8 @@ def test_every_page_and_answer_is_there_to_be_measured(capsys: pytest.CaptureFix
     # Numbers of rows begin at any, on a database that others have used.
     wanted = [page for page in pages(rows) if not page.name.startswith("ONU,") and page.name != "ONU"]
     took, missing = measure_pages(wanted, 1, get, lambda: 0.0, lambda _note: None)
+    # A filter by an OLT that is not there is refused.
+    assert missing.pop("traffic, the use of PONs", 400) == 400
     assert set(missing.values()) <= {404}
     assert {"dashboard", "ONUs", "ONUs, far inside", "executions", "metrics", "search: middle of a MAC"} <= {
         each.page.name for each in took

@@ -23,7 +23,12 @@ from facho.apps.hosts.models import Brand, Oid, Olt
 from facho.apps.hosts.selectors import DISCOVERY, USUAL_FACTS
 from facho.apps.hosts.store import families_to_sync, sync_profiles
 from facho.apps.zabbix_pollers.store import register_worker
-from facho.cli.doctor.profiles import check_families, check_own_profiles, check_profiles_of_workers
+from facho.cli.doctor.profiles import (
+    check_declared_history,
+    check_families,
+    check_own_profiles,
+    check_profiles_of_workers,
+)
 from facho.config import Config, current
 from facho.core.roles import Role
 from facho.engine.collect.part_results import Collection, PartResult, PartState
@@ -255,6 +260,18 @@ def test_the_doctor_names_files_that_are_not_read_for_their_ending(folder: Path)
         (folder / name).write_text("")
     (found,) = [each for each in check_own_profiles(current()) if each.level == "warning"]
     assert found.told == "not read: B.YAML, a.yml"
+
+
+def test_the_doctor_names_facts_for_which_the_history_has_no_room(tmp_path: Path) -> None:
+    facts = [
+        f"    n{number:02}: {{kind: number, en: N, es: N, what: n, history: yes}}\n" for number in range(17)
+    ]
+    with using_profiles(write(tmp_path, facts="facts:\n  psu:\n" + "".join(facts[:15]))):
+        assert check_declared_history(NOW, CONFIG).level == "ok"
+    with using_profiles(write(tmp_path, facts="facts:\n  psu:\n" + "".join(facts))):
+        found = check_declared_history(NOW, CONFIG)
+    assert found.level == "warning"
+    assert found.told.endswith("15 declared facts are kept, and not n15, n16")
 
 
 def test_the_doctor_names_workers_with_other_files(folder: Path) -> None:

@@ -150,7 +150,7 @@ def test_an_onu_without_any_of_the_values_has_answered() -> None:
     with site(onus=100) as olt:
         known = olt.known()
         # Nobody has this column.
-        (part,) = olt.ask(olt.part("get", "last_dying_gasp"), known=known).parts
+        (part,) = olt.ask(olt.part("get", "serial_actual"), known=known).parts
         assert part.state is PartState.SUCCESS
         assert (part.rows, part.onus_asked, part.unanswered) == (0, 100, {})
 

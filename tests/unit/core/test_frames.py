@@ -124,6 +124,14 @@ def test_a_sheet_explains_the_facts_that_have_no_fixed_code() -> None:
     assert sheet.samples("never_declared", 0) is None
 
 
+def test_a_sheet_has_room_for_a_hundred_facts_that_profiles_declare() -> None:
+    declared = {f"level_{number}": Fact(0, 100, 4) for number in range(100)}
+    values: dict[str, list[float | None]] = {name: [place] for place, name in enumerate(declared)}
+    ((_, hour),) = merge_by_place([read_sheet(write_frame(AT, [1], values, declared))], {1: "0/1/7"})
+    sheet = read_sheet(hour)
+    assert {name: sheet.first(name) for name in sheet.facts} == values
+
+
 def test_a_declared_fact_that_is_written_in_other_steps_now_keeps_its_earlier_values() -> None:
     before = write_frame(AT, [1], {"humidity_pct": [41.3]}, {"humidity_pct": Fact(0, 10)})
     after = write_frame(AT + 1, [1], {"humidity_pct": [41.25]}, {"humidity_pct": Fact(0, 100)})

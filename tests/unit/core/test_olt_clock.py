@@ -140,6 +140,50 @@ def test_a_jump_of_the_clock_is_noticed_and_earlier_dates_are_not_read_by_it() -
     assert abs(found - HAPPENED) <= timedelta(seconds=3)
 
 
+def test_a_change_during_which_the_clock_was_set_is_not_dated() -> None:
+    """Whether its date is of the time before or after is not known."""
+    clock = clock_ahead(timedelta(), at=BEFORE)
+    set_ahead = clock_ahead(timedelta(minutes=3), at=NOW, known=clock)
+    assert change_time(set_ahead, UTC, HAPPENED, BEFORE, NOW) is None
+    assert change_time(set_ahead, UTC, shows(HAPPENED, timedelta(minutes=3)), BEFORE, NOW) is None
+
+
+@pytest.mark.parametrize("stands_since", [-40, 0, 7])
+def test_a_clock_that_stands_dates_nothing(stands_since: int) -> None:
+    stands_at = BEFORE + timedelta(minutes=stands_since)
+    clock: OltClock | None = None
+    before = BEFORE - timedelta(minutes=5)
+    for minute in range(0, 60, 5):
+        now = BEFORE + timedelta(minutes=minute)
+        clock = read_clock(clock, min(now, stands_at), now - timedelta(seconds=2), now)
+        if minute > stands_since and minute:
+            assert change_time(clock, UTC, stands_at, before, now) is None
+            assert past_time(clock, UTC, stands_at, now) is None
+        before = now
+
+
+def test_dates_with_a_zone_are_not_shifted_by_a_clock_without_one() -> None:
+    """The clock shows the time of that zone, or UTC; any other one proves nothing."""
+    zone = timezone(timedelta(hours=-5))
+    error = timedelta(seconds=40)
+    shown = (HAPPENED + error).astimezone(zone)
+    for ahead in (timedelta(hours=-5), timedelta()):
+        clock = clock_ahead(ahead + error)
+        for found in (change_time(clock, UTC, shown, BEFORE, NOW), past_time(clock, UTC, shown, NOW)):
+            assert found is not None
+            assert abs(found - HAPPENED) <= timedelta(seconds=3)
+    clock = clock_ahead(timedelta(hours=3))
+    assert change_time(clock, UTC, shown, BEFORE, NOW) is None
+    assert past_time(clock, UTC, shown, NOW) is None
+
+
+def test_a_date_that_was_never_set_is_that_of_no_change() -> None:
+    assert (
+        change_time(clock_ahead(timedelta()), UTC, datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC), None, NOW)
+        is None
+    )
+
+
 def test_drift_is_followed_and_is_no_jump() -> None:
     clock = clock_ahead(timedelta(), at=BEFORE)
     for minute in range(1, 60):

@@ -129,3 +129,44 @@ def test_the_example_is_never_long() -> None:
     example = found.unreadable["onus"].example
     assert len(example) == LONGEST_EXAMPLE
     assert example.startswith("4000000000.4000000000.")
+
+
+CONDITIONAL = parse_profile(
+    """\
+profile: acme
+title: Acme OLTs
+confidence: agreed
+source: its maker
+detect: {any: [{object_id: 1.3.6.1.4.1.99999.1.7}]}
+indexes: {interface: [row]}
+tables:
+  names: {of: uplink, oid: 1.3.6.1.4.1.99999.2, index: interface, columns: {name: 2}}
+  counters:
+    of: uplink
+    oid: 1.3.6.1.4.1.99999.3
+    index: interface
+    rows: {oid: 1.3.6.1.4.1.99999.2.1, is: 1}
+    columns: {state: {column: 1, enum: {1: up}}, in_octets: {column: 2, unit: octets}}
+""",
+    "acme.yaml",
+)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"), [((), [None, None]), ((3, 3), [None, None]), ((3, 1), [None, 7])]
+)
+def test_a_condition_that_no_row_meets_leaves_the_rows_without_a_value(
+    kinds: Sequence[int], expected: Sequence[int | None]
+) -> None:
+    indexes = [join_arcs((number,)) for number in (1, 2)]
+    found = Decoder(CONDITIONAL).decode(
+        {
+            f"{TREE}.2.1": dict(zip(indexes, kinds, strict=False)),
+            f"{TREE}.2.2": dict.fromkeys(indexes, b"ge0"),
+            f"{TREE}.3.1": dict.fromkeys(indexes, 1),
+            f"{TREE}.3.2": dict.fromkeys(indexes, 7),
+        }
+    )[Entity.UPLINK]
+    assert found.keys == [Key(extra=1), Key(extra=2)]
+    assert found.columns["in_octets"] == expected
+    assert {len(column) for column in found.columns.values()} == {2}

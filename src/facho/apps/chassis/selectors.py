@@ -146,9 +146,15 @@ def ports_of(olt_id: int) -> list[PortRow]:
     return [port for _, port in sorted(ports.values(), key=lambda each: (each[0], each[1].port))]
 
 
-def port_numbers(olt_id: int) -> dict[str, int]:
-    """Return the ids of the ports that the OLT lists, by their places."""
-    return dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
+class NamedPort(NamedTuple):
+    number: int
+    name: str
+
+
+def ports_by_place(olt_id: int) -> dict[str, NamedPort]:
+    """Return the ids and names of the ports that the OLT lists."""
+    rows = sql.fetch_prepared("SELECT place, id, name FROM pon_ports WHERE olt_id = %s", [olt_id])
+    return {place: NamedPort(number, name) for place, number, name in rows}
 
 
 def health_of(olt_id: int) -> Health:

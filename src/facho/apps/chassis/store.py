@@ -24,11 +24,12 @@ from facho.apps.chassis.found_rows import (
     uplink_rows,
 )
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
-from facho.apps.chassis.olt_rows import OltRows, Values, upsert_rows
+from facho.apps.chassis.olt_rows import EXTRAS, OltRows, Values, upsert_rows
 from facho.apps.db.sql import insert_rows
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.discovery.onu_identity import is_blank
 from facho.apps.discovery.store import FrameValues
+from facho.apps.extras import read_extras
 from facho.apps.history.models import Subject
 from facho.vendors import Entity, Facts, Key, known_facts
 
@@ -41,10 +42,13 @@ _LINK_NUMBERS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_
 def store_ports(
     olt_id: int, findings: Sequence[Facts], now: datetime, *, partial: Sequence[Facts] = ()
 ) -> FrameValues:
-    """Return the numbers of this collection, for the history of ports."""
+    """Return the numbers of this collection and the speed of each port that says it, for their history."""
     given = merge_rows(findings, partial, port_rows)
-    stored = upsert_rows(OltRows(PonPort, olt_id, "place", "updated_at"), _values(given), now)
-    return frame_values(Subject.PORT, given, stored.ids)
+    rows = OltRows(PonPort, olt_id, "place", "updated_at", seen=(EXTRAS,))
+    stored = upsert_rows(rows, _values(given), now)
+    frame = frame_values(Subject.PORT, given, stored.ids)
+    speeds = [read_extras(stored.rows[place].get(EXTRAS, "")).get("speed_mbps") for place in given]
+    return replace(frame, speeds_mbps=speeds)
 
 
 def store_uplinks(

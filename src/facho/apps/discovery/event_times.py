@@ -22,6 +22,7 @@ from facho.core.olt_clock import (
     read_clock,
     time_since,
     wall_time,
+    zone_of_dates,
 )
 from facho.core.onu_states import OnlineChange
 from facho.vendors import Entity, known_facts
@@ -57,6 +58,7 @@ class EventTimes:
         self._collection = collection
         self._reading = reading
         self._now = now
+        self._zone = zone_of_dates(reading.zone, reading.shown, now)
         self._stored = load_clock(olt_id)
         self._clock: OltClock | None = self._stored
         if reading.shown is not None:
@@ -119,7 +121,7 @@ class EventTimes:
         return None
 
     def _change_time(self, shown: datetime) -> datetime | None:
-        return _whole(change_time(self._clock, self._reading.zone, shown, self._after, self._now))
+        return _whole(change_time(self._clock, self._zone, shown, self._after, self._now))
 
     def offline_since(self, position: int) -> datetime | None:
         """Return since when an ONU has been offline that was not seen to go."""
@@ -133,7 +135,7 @@ class EventTimes:
         return at or self._past_time(shown)
 
     def _past_time(self, shown: datetime) -> datetime | None:
-        return _whole(past_time(self._clock, self._reading.zone, shown, self._now))
+        return _whole(past_time(self._clock, self._zone, shown, self._now))
 
     def write(self) -> None:
         if self._clock is not None and is_worth_storing(self._stored, self._clock):

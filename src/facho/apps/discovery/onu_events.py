@@ -259,9 +259,9 @@ class EventLog:
             status = onu_status(self._roster["state"][position])
             if status is OnuStatus.OFFLINE and not self._was_down(position):
                 at = None if self._times is None else self._times.offline_since(position)
-                if at is not None or position < self._roster.known:
-                    found[position] = at, at is not None
-            elif status in (OnuStatus.ONLINE, OnuStatus.STARTING) and position < self._roster.known:
+                if at is not None:
+                    found[position] = at, True
+            elif status in (OnuStatus.ONLINE, OnuStatus.STARTING) and self._was_down(position):
                 found[position] = None, False
         for each in self._events:
             if each.kind is EventKind.OFFLINE:

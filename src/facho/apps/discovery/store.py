@@ -72,7 +72,7 @@ class FrameValues:
     renewed: list[int] = field(default_factory=list)
     # Of ONUs, where each is: its port, a colon and its number. None for those that are absent.
     addresses: Sequence[str | None] = ()
-    # The speed of each id that is an uplink.
+    # The speed of each id that is an uplink or a port.
     speeds_mbps: list[int | None] = field(default_factory=list)
 
     def of_one(self, number: int) -> FrameValues:

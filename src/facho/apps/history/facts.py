@@ -20,6 +20,8 @@ ENTITIES: Final[Mapping[str, tuple[Entity, ...]]] = {
     Subject.LINK: (Entity.UPLINK,),
 }
 _BITS: Final = "bit/s"
+# The fewest bits that a line carries for one count, by the unit of a counter: a packet has 64 octets or more.
+_LEAST_BITS: Final[Mapping[str, int]] = {"packets": 512}
 # Of facts that profiles declare: they may be anything, so they get more room than those with a code.
 _DECLARED: Final = Fact(0, 100, 4)
 _DECLARED_WHOLE: Final = Fact(0, 1, 4)
@@ -56,10 +58,14 @@ def counters(subject: str) -> Mapping[str, RateRule]:
     """Return the counters of a subject, and what each becomes."""
     facts = _facts(subject)
     return {
-        name: RateRule(fact.rate, of_octets=facts[fact.rate].unit == _BITS)
+        name: RateRule(fact.rate) if facts[fact.rate].unit == _BITS else _rule_of_events(fact)
         for name, fact in facts.items()
         if fact.is_counter
     }
+
+
+def _rule_of_events(fact: KnownFact) -> RateRule:
+    return RateRule(fact.rate, of_octets=False, least_bits=_LEAST_BITS.get(fact.unit, 1))
 
 
 @cache

@@ -129,6 +129,8 @@ def columns_for(
     wanted = [_WantedFact.of(fact) for fact in facts]
     rows = _candidate_rows(olt, wanted, naming, profiles)
     offered = rows if kind == GET else _walkable_rows(rows, kind, profiles)
+    if _lacks_dates(wanted, offered):
+        wanted.remove(_WantedFact.of(_CLOCK))
     chosen = [
         row for each in wanted for row in _nearest_level([row for row in offered if each.is_of(row)], brand)
     ]
@@ -137,6 +139,14 @@ def columns_for(
             [row for row in offered if row.profile_oid == oid and row.brand.name == brand], brand
         )
     return _columns_to_ask(chosen, rows, profiles)
+
+
+def _lacks_dates(wanted: Sequence[_WantedFact], offered: Sequence[Oid]) -> bool:
+    """Return whether the clock of an OLT is wanted to read dates that the OLT does not have."""
+    dates = [each for each in wanted if each.entity == Entity.ONU and each.fact in _DATES_OF_STATE]
+    if not dates or _WantedFact.of(_CLOCK) not in wanted:
+        return False
+    return not any(each.is_of(row) for each in dates for row in offered)
 
 
 def family_problem(brand: Brand) -> Reason:

@@ -77,6 +77,20 @@ def check_families(_now: datetime, _config: Config) -> Finding:
     return ok("families", "the table of OIDs has those of the profiles")
 
 
+def check_declared_history(_now: datetime, _config: Config) -> Finding:
+    """Name the declared facts for which the history has no room where an OLT has all of them."""
+    from facho.apps.history.facts import ENTITIES, declared_facts
+    from facho.core.history_facts import MOST_DECLARED
+
+    left_out = [name for subject in ENTITIES for name in sorted(declared_facts(subject))[MOST_DECLARED:]]
+    if left_out:
+        text = (
+            f"of an OLT that has all, {MOST_DECLARED} declared facts are kept, and not {list_names(left_out)}"
+        )
+        return warning("history", text, "remove 'history: yes' from facts that need none")
+    return ok("history", "has room for all declared facts")
+
+
 def check_profiles_of_workers(now: datetime, config: Config) -> Finding:
     """Name the workers that were started with other profiles than those of this machine now."""
     from facho.apps.zabbix_pollers.selectors import read_worker_profiles

@@ -41,12 +41,14 @@ def with_own_columns(profile: Profile, columns: Iterable[AskedColumn]) -> Profil
     if not own:
         return profile
     _, known = _extended.setdefault(id(profile), (profile, {}))
-    if own not in known:
+    extended = known.get(own)
+    if extended is None:
         if len(known) >= _CACHED:
             known.clear()
         tables = [table for column in own for table in _tables(profile, column)]
-        known[own] = replace(profile, tables=(*profile.tables, *tables))
-    return known[own]
+        # Another thread may have made it meanwhile.
+        extended = known.setdefault(own, replace(profile, tables=(*profile.tables, *tables)))
+    return extended
 
 
 def _tables(profile: Profile, column: AskedColumn) -> Iterator[Table]:

@@ -58,6 +58,8 @@ class PartResult:
     load: Load = field(default_factory=Load)
     # The columns that were read in fact, with those of `Part.otherwise` if they were needed.
     asked: tuple[AskedColumn, ...] = ()
+    # Of the agent, at the end of the part.
+    uptime_s: float | None = None
 
     def __post_init__(self) -> None:
         # Reasons hold what the OLT said, and are stored and shown.
@@ -185,6 +187,7 @@ def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
         found=frozenset(each.oid for each in part.columns if answers.rows.get(each.read_as)),
         load=answers.load,
         asked=part.columns,
+        uptime_s=answers.uptime_s,
     )
 
 
@@ -198,6 +201,7 @@ def join_results(empty: PartResult, further: PartResult) -> PartResult:
     chosen, other = (further, empty) if second_counts else (empty, further)
     add_load(chosen.load, other.load)
     chosen.asked = (*empty.asked, *further.asked)
+    chosen.uptime_s = empty.uptime_s if further.uptime_s is None else further.uptime_s
     if other.decoded is not None and chosen.decoded is not None:
         unreadable = chosen.decoded.unreadable
         more = {table: rows for table, rows in other.decoded.unreadable.items() if table not in unreadable}

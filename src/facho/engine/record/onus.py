@@ -171,7 +171,12 @@ def collected_data(outcome: PartResult, profile: Profile) -> set[str]:
     answered = (Entity.AUTOFIND,) if lists_unprovisioned(outcome, profile) else ()
     asked = {*part.facts, *_facts_of_columns(outcome, profile)}
     facts = {fact for fact in asked if _has_arrived(fact, decoded, answered)}
-    return facts | {part.task_type} if facts or outcome.rows else set()
+    return facts | {part.task_type} if facts or outcome.raw or _has_values(decoded) else set()
+
+
+def _has_values(decoded: Decoded) -> bool:
+    columns = (column for facts in decoded.facts.values() for column in facts.columns.values())
+    return any(value is not None for column in columns for value in column)
 
 
 def _facts_of_columns(outcome: PartResult, profile: Profile) -> Iterator[str]:

@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
-from facho.apps.chassis.selectors import port_numbers
+from facho.apps.chassis.selectors import NamedPort, ports_by_place
 from facho.apps.discovery.selectors import technologies_of_ports
 from facho.apps.discovery.store import FrameValues
-from facho.apps.history.facts import counters
+from facho.apps.history.facts import ENTITIES, counters
 from facho.apps.history.models import Subject
 from facho.apps.history.store import make_frame, milliseconds
 from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traffic_row
-from facho.core.line_rates import LineRate, line_rate, uplink_rate
+from facho.core.line_rates import LineRate, line_rate, port_technology, uplink_rate
 from facho.core.rates import (
     MOST_INTERVALS,
     NONE,
@@ -48,6 +48,7 @@ from facho.core.traffic import (
     sum_rates,
     sum_traffic,
 )
+from facho.engine.collect.part_results import Collection, PartResult
 from facho.engine.record.execution_row import Recording
 from facho.snmp.values import Counter32, TimeTicks
 from facho.snmp.walk import restarted
@@ -77,12 +78,16 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
         if known.snapshots:
             recording.writes.traffic.append(traffic_row(recording.olt_id, subject, known))
         return frame
+    ports = ports_by_place(recording.olt_id) if subject in (Subject.ONU, Subject.PORT) else {}
+    technologies = _technologies(subject, frame, ports, recording.planned.work.profile)
+    frame = replace(frame, technologies=technologies)
     collection, at = recording.collection, milliseconds(recording.now)
-    reading = Reading(at, collection.uptime_s, array("q", frame.ids), columns)
+    uptime_s, ages_ms = _uptime_at_end(collection), _ages_of_counters(collection.parts, subject)
+    reading = Reading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
     interval_s = recording.planned.interval_s or known.interval_s or _USUAL_INTERVAL_S
     limits = Limits(
         1000 * interval_s,
-        _line_rates(subject, frame, recording.planned.work.profile),
+        _line_rates(subject, frame),
         _has_restarted(known.snapshots, reading),
     )
     computed = compute_rates(known.snapshots, reading, counters(subject), limits)
@@ -94,8 +99,60 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     if subject is not Subject.ONU:
         return _with_total(found)
     if computed.rates and not _counts_at_ports(recording):
-        _add_sums_of_ports(recording, found, computed.rates, interval_s)
+        _add_sums_of_ports(recording, found, computed.rates, interval_s, ports)
     return found
+
+
+def _technologies(
+    subject: Subject, frame: FrameValues, ports: Mapping[str, NamedPort], profile: Profile
+) -> list[str]:
+    """Return the technology of each ONU or port, or one for all: that of its table, or what the port says."""
+    if subject not in (Subject.ONU, Subject.PORT):
+        return []
+    usual = _only_technology(profile)
+    of_tables = [each or usual for each in frame.technologies or [usual]]
+    known = {
+        each: {place: port_technology(port.name, each) for place, port in ports.items()}
+        for each in set(of_tables)
+    }
+    if all(set(by_place.values()) <= {each} for each, by_place in known.items()):
+        return of_tables
+    by_number = {port.number: place for place, port in ports.items()}
+    of_onus = subject is Subject.ONU
+    places = map(_port_of_address, frame.addresses) if of_onus else map(by_number.get, frame.ids)
+    each_of_tables = _one_for_each(replace(frame, technologies=of_tables))
+    return [known[each].get(place or "", each) for each, place in zip(each_of_tables, places, strict=True)]
+
+
+def _uptime_at_end(collection: Collection) -> float | None:
+    """Return the uptime of the agent when the last part ended; it may have been read in an earlier one."""
+    since = 0.0
+    for part in reversed(collection.parts):
+        if part.uptime_s is not None:
+            return part.uptime_s + since
+        since += part.seconds
+    return collection.uptime_s
+
+
+def _ages_of_counters(parts: Sequence[PartResult], subject: Subject) -> tuple[int, int]:
+    """Return how many milliseconds before the end of the last part the first and the last of the counters of
+    this subject were read: the parts that come after them may take long.
+    """
+    first = last = 0.0
+    since, is_last = 0.0, True
+    for part in reversed(parts):
+        if _has_counters(part, subject):
+            first, last = since + part.seconds, since if is_last else last
+            is_last = False
+        since += part.seconds
+    return round(1000 * first), round(1000 * last)
+
+
+def _has_counters(part: PartResult, subject: Subject) -> bool:
+    decoded = part.decoded
+    return decoded is not None and any(
+        not decoded[entity].columns.keys().isdisjoint(counters(subject)) for entity in ENTITIES[subject]
+    )
 
 
 def _with_total(frame: FrameValues) -> FrameValues:
@@ -121,13 +178,17 @@ def _counts_at_ports(recording: Recording) -> bool:
 
 
 def _add_sums_of_ports(
-    recording: Recording, frame: FrameValues, rates: Mapping[str, Rates], interval_s: int
+    recording: Recording,
+    frame: FrameValues,
+    rates: Mapping[str, Rates],
+    interval_s: int,
+    known_ports: Mapping[str, NamedPort],
 ) -> None:
     """Store as the traffic of each port what its ONUs have together, and that of all ONUs as the total."""
-    olt_id, numbers = recording.olt_id, port_numbers(recording.olt_id)
+    olt_id = recording.olt_id
     places = list(map(_port_of_address, frame.addresses))
-    sums = {place: each for place, each in sum_by_place(places, rates).items() if place in numbers}
-    ids = [numbers[place] for place in sums]
+    sums = {place: each for place, each in sum_by_place(places, rates).items() if place in known_ports}
+    ids = [known_ports[place].number for place in sums]
     columns: dict[str, Rates] = {
         name: [*(each[side] for each in sums.values()), sum_rates(rates.get(counted, ()))]
         for side, (name, counted) in enumerate(zip(_OF_PORTS, _OF_ONUS, strict=True))
@@ -181,24 +242,38 @@ def _column(values: Sequence[object]) -> array[int]:
     return counter_column(cast(Sequence[int | None], values))
 
 
-def _line_rates(subject: Subject, frame: FrameValues, profile: Profile) -> dict[str, int | Sequence[int]]:
-    """Return by counter of octets what its subjects can move: the line rate of their PON, or their speed."""
-    rates = _rates_of_uplinks(frame) if subject is Subject.LINK else _rates_of_pons(frame, profile)
+def _line_rates(subject: Subject, frame: FrameValues) -> dict[str, int | Sequence[int]]:
+    """Return by counter what its subjects can move: the line rate of their PON, or their speed."""
+    match subject:
+        case Subject.LINK:
+            rates = [uplink_rate(each) for each in frame.speeds_mbps]
+        case Subject.PART:
+            # A board has many PONs: no more than the fastest uplink passes through it.
+            rates = [uplink_rate(None)]
+        case _:
+            rates = _rates_of_pons(frame)
     found: dict[str, int | Sequence[int]] = {}
     for fact, rule in counters(subject).items():
-        if rule.rate in DIRECTIONS:
-            each = [rate.down_bps if DIRECTIONS[rule.rate] else rate.up_bps for rate in rates]
-            found[fact] = each[0] if len(set(each)) == 1 else each
+        side = DIRECTIONS.get(rule.rate)
+        each = [max(rate) if side is None else rate[side] for rate in rates]
+        found[fact] = each[0] if len(set(each)) == 1 else each
     return found
 
 
-def _rates_of_pons(frame: FrameValues, profile: Profile) -> list[LineRate]:
-    usual = _only_technology(profile)
-    return [line_rate(each or usual) for each in frame.technologies or [usual]]
+def _rates_of_pons(frame: FrameValues) -> list[LineRate]:
+    """Return the line rates of PONs. A port without a technology may be a faster one than any PON."""
+    if not any(frame.speeds_mbps):
+        return [line_rate(each) for each in frame.technologies]
+    return [
+        max(line_rate(technology), uplink_rate(speed)) if speed and not technology else line_rate(technology)
+        for technology, speed in zip(_one_for_each(frame), frame.speeds_mbps, strict=True)
+    ]
 
 
-def _rates_of_uplinks(frame: FrameValues) -> list[LineRate]:
-    return [uplink_rate(each) for each in frame.speeds_mbps]
+def _one_for_each(frame: FrameValues) -> list[str]:
+    """Return the technology of each id."""
+    technologies = frame.technologies or [""]
+    return technologies * len(frame.ids) if len(technologies) == 1 else technologies
 
 
 def _only_technology(profile: Profile) -> str:
@@ -227,34 +302,29 @@ def _after(
         return after
     ports: dict[int, PortRates] = {}
     if subject is not Subject.ONU:
-        known_as = _technologies_of_ports(recording, frame) if subject is Subject.PORT else {}
-        ports = _rates_of_ports(frame, known_as, computed.rates)
+        of_onus = _technologies_of_onus(recording.olt_id, frame) if subject is Subject.PORT else {}
+        ports = _rates_of_ports(frame, of_onus, computed.rates)
     peaks = keep_peaks(known.peaks, total)
     return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)
 
 
-def _technologies_of_ports(recording: Recording, frame: FrameValues) -> Mapping[int, str]:
-    """Return by id the technology of ports whose table does not say it: of the family, or of their ONUs."""
-    if frame.technologies and all(frame.technologies):
+def _technologies_of_onus(olt_id: int, frame: FrameValues) -> Mapping[int, str]:
+    """Return by id the technology of the ONUs of ports, if neither tables nor names say that of all ports."""
+    if all(_one_for_each(frame)):
         return {}
-    if usual := _only_technology(recording.planned.work.profile):
-        return dict.fromkeys(frame.ids, usual)
-    numbers = port_numbers(recording.olt_id)
-    return {
-        numbers[place]: technology
-        for place, technology in technologies_of_ports(recording.olt_id).items()
-        if place in numbers
-    }
+    ports = ports_by_place(olt_id)
+    found = technologies_of_ports(olt_id).items()
+    return {ports[place].number: technology for place, technology in found if place in ports}
 
 
 def _rates_of_ports(
-    frame: FrameValues, known_as: Mapping[int, str], rates: Mapping[str, Rates]
+    frame: FrameValues, of_onus: Mapping[int, str], rates: Mapping[str, Rates]
 ) -> dict[int, PortRates]:
     ids = frame.ids
     received, sent = (rates.get(name, [None] * len(ids)) for name in ("in_bps", "out_bps"))
-    rows = zip(ids, received, sent, frame.technologies or [""] * len(ids), strict=True)
+    rows = zip(ids, received, sent, _one_for_each(frame), strict=True)
     return {
-        number: (int(one or 0), int(other or 0), technology or known_as.get(number, ""))
+        number: (int(one or 0), int(other or 0), technology or of_onus.get(number, ""))
         for number, one, other, technology in rows
         if one is not None or other is not None
     }

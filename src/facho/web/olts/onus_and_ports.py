@@ -10,7 +10,7 @@ from typing import Final
 from django.db.models import Count
 
 from facho.apps.chassis.models import Unprovisioned
-from facho.apps.chassis.selectors import PortRow, port_numbers, ports_of
+from facho.apps.chassis.selectors import PortRow, ports_by_place, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.discovery.onu_counts import OnuCounts, count_onus
 from facho.apps.discovery.selectors import HAS_POWER, POWER, WEAK, collected_at, parts_collected_at
@@ -85,10 +85,10 @@ def recent_outages(olt_id: int, place: str | None = None) -> list[PortOutage]:
 
 
 def _port_summaries(olt_id: int, now: datetime) -> Iterator[PortSummary]:
-    numbers = port_numbers(olt_id)
+    ports = ports_by_place(olt_id)
     light, uses = _count_powers(olt_id), pon_use(olt_id, now)
     for row in ports_of(olt_id):
-        number = numbers.get(row.port)
+        number = ports[row.port].number if row.port in ports else None
         use = None if number is None else uses.get(number)
         yield PortSummary(row, number, *light.get(row.port, (0, 0)), use)
 

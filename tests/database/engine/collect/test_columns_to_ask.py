@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
-from facho.apps.hosts.selectors import columns_for, explicit_columns, facts_offered, spelled_out
+from facho.apps.hosts.selectors import (
+    USUAL_FACTS,
+    columns_for,
+    explicit_columns,
+    facts_offered,
+    spelled_out,
+)
 from facho.apps.hosts.store import sync_profiles
 from facho.vendors import builtin
 from tests.database.engine.commands.test_oid_table import acme
@@ -145,6 +151,18 @@ def test_oids_that_a_job_names_bring_what_they_need() -> None:
     columns = explicit_columns(chosen.select_related("brand"))
     assert [column.name for column in columns] == [own.name, "ports.state", "port_names.name"]
     assert columns[0].read_as == ""
+
+
+@pytest.mark.parametrize(
+    ("brand", "expected"), [("huawei", {"olt.clock", "last_up", "last_down"}), ("fiberhome", set())]
+)
+def test_the_clock_is_asked_for_only_to_read_the_dates_of_changes(brand: str, expected: set[str]) -> None:
+    asked = columns_for(an_olt(brand), USUAL_FACTS["state"], "table")
+    others = {"state", "down_cause", "distance_m", ""}
+    facts = {f"{each.entity}.{each.fact}".removeprefix("onu.") for each in asked if each.fact not in others}
+    assert facts == expected
+    # Nobody else wants it there: it may be asked for by itself.
+    assert [column.fact for column in columns_for(an_olt("nokia"), ["olt.clock"], "table")] == ["clock"]
 
 
 def test_it_takes_one_query(django_assert_num_queries: Callable[[int], Any]) -> None:

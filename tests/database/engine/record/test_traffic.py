@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Uplink
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import State
 from facho.apps.history.models import HistoryFrame, Subject
 from facho.apps.history.selectors import onu_series, subject_series
-from facho.apps.hosts.models import Olt
+from facho.apps.hosts.models import Brand, Olt
 from facho.apps.traffic.models import OltTraffic
 from facho.apps.traffic.selectors import dropped_rates, olt_traffic, pon_use, traffic_tops
 from facho.apps.traffic.store import read_drops
@@ -55,6 +55,8 @@ class Site:
             self.olt, make_job("traffic", "table", every, facts=["up_octets", "down_octets"])
         )
         self.uptime_s: float | None = 1000.0
+        # How long the part that is chained to each collection takes.
+        self.chained_s = 0.0
         # The transaction of each collection fails when all is written, and is tried again.
         self.fails_first = False
         self._patched = monkeypatch
@@ -69,12 +71,13 @@ class Site:
         self,
         minutes: float,
         rows: Rows,
-        ports: Mapping[int, Mapping[str, Any]] | None = None,
+        ports: Rows | None = None,
+        links: Rows | None = None,
         technology: str = "gpon",
     ) -> None:
         """Store what was read so long after ten o'clock."""
-        found = ports_of(ports or {}, technology)
-        self._record(self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), found)
+        others = rows_of(Entity.PORT, ports or {}, technology), rows_of(Entity.UPLINK, links or {})
+        self._record(self.traffic, NOW + timedelta(minutes=minutes), facts(rows.items()), *others)
 
     def down(self, minutes: float, *octets: int | None, width: type[int] = Counter64) -> None:
         """Store what the first ONUs have received."""
@@ -86,7 +89,7 @@ class Site:
             },
         )
 
-    def _record(self, node: Any, now: datetime, onus: Facts, ports: Facts | None = None) -> None:
+    def _record(self, node: Any, now: datetime, onus: Facts, *others: Facts) -> None:
         owes = [[node.id, node.job.task_type, 300]]
         # Each has a slot of its own, also those of one time.
         slot = now + timedelta(microseconds=next(self._slots))
@@ -95,15 +98,19 @@ class Site:
         assert started is not None
         planned = plan_execution(started.execution_id, started.run_id, now, CONFIG, started.subject)
         found = {entity: Facts(entity) for entity in Entity} | {Entity.ONU: onus}
-        if ports is not None:
-            found[Entity.PORT] = ports
+        found |= {each.entity: each for each in others}
         part = PartResult(
             planned.work.parts[0], PartState.SUCCESS, decoded=Decoded(found, Problems()), rows=len(onus)
         )
         uptime_s = self.uptime_s
         if uptime_s is not None:
             uptime_s += (now - NOW).total_seconds()
-        collection = Collection([part], uptime_s=uptime_s)
+        parts = [part]
+        if self.chained_s:
+            if uptime_s is not None:
+                part.uptime_s = uptime_s - self.chained_s
+            parts.append(PartResult(part.part, PartState.SUCCESS, seconds=self.chained_s))
+        collection = Collection(parts, uptime_s=part.uptime_s if self.chained_s else uptime_s)
         if self.fails_first:
             with self._patched.context() as patched:
                 patched.setattr(SharedWrites, "write", fails_after(SharedWrites.write))
@@ -135,10 +142,10 @@ def fails_after(
     return fail
 
 
-def ports_of(rows: Mapping[int, Mapping[str, Any]], technology: str) -> Facts:
+def rows_of(entity: Entity, rows: Rows, technology: str = "gpon") -> Facts:
     names = dict.fromkeys(name for row in rows.values() for name in row)
     return Facts(
-        Entity.PORT,
+        entity,
         [Key(0, 1, port) for port in rows],
         [b""] * len(rows),
         [technology] * len(rows),
@@ -275,6 +282,41 @@ def test_a_rate_above_the_line_rate_is_dropped_and_counted(site: Site) -> None:
     assert site.drops() == Drops(over=1)
 
 
+def test_a_port_whose_name_says_xgs_pon_carries_what_xgs_pon_does(site: Site) -> None:
+    """Vendors list XGS-PON in the tables of GPON: its traffic is no mistake."""
+    for minutes, octets in ((-5, Counter64(0)), (0, Counter64(megabits(8))), (5, Counter64(megabits(8008)))):
+        onus = {1: {"down_octets": octets}, 2: {"down_octets": octets}}
+        ports = {
+            number: {"name": name, "out_octets": octets}
+            for number, name in ((7, "XGS-PON 0/1/7"), (8, "GPON 0/1/8"))
+        }
+        site.read(minutes, onus, ports)
+    assert [round(rate, -2) for _, rate in site.rates(1)] == [0, 8000]
+    uses = {use.technology: round(use.out_bps / MBIT) for use in pon_use(site.olt.pk, at("10:05")).values()}
+    assert uses == {"xgspon": 8000}
+    assert site.drops() == Drops(over=1)
+
+
+def test_errors_of_more_packets_than_a_line_carries_are_dropped_and_counted(site: Site) -> None:
+    start = 3 << 40
+    for minutes, errors in ((0, 0), (5, start), (10, start + 300), (15, start + 300 + 2_000_000 * 300)):
+        site.read(minutes, {}, links={1: {"speed_mbps": 1000, "in_errors": Counter64(errors)}})
+    link = Uplink.objects.get()
+    until = NOW + timedelta(hours=1)
+    series = subject_series(site.olt.pk, link.pk, ["in_errors_s"], NOW, until, subject=Subject.LINK)
+    assert [round(value or 0, 2) for value in series.values["in_errors_s"]] == [1.0]
+    assert site.drops() == Drops(over=2)
+
+
+def test_a_collection_without_any_rate_leaves_the_traffic_of_the_one_before(site: Site) -> None:
+    """That nothing is known for an interval does not mean that nothing moved."""
+    site.down(0, 0, 0)
+    site.down(5, megabits(100), megabits(20))
+    site.down(25, megabits(900), megabits(90))
+    row = OltTraffic.objects.get(subject="onu")
+    assert (row.at, round(row.out_bps / MBIT)) == (NOW + INTERVAL, 120)
+
+
 def test_a_recording_that_is_tried_again_counts_once(site: Site) -> None:
     site.down(0, megabits(100), 0)
     site.fails_first = True
@@ -291,6 +333,20 @@ def test_two_collections_at_nearly_the_same_time_make_no_spike(site: Site) -> No
     site.down(5.05, megabits(8.5))
     site.down(10, megabits(16.1))
     assert site.rates(1) == [(5, 8.0), (10, 8.0)]
+
+
+@pytest.mark.parametrize("uptime_s", [1000.0, None])
+def test_a_chained_part_that_takes_long_makes_no_spike_and_no_restart(
+    site: Site, uptime_s: float | None
+) -> None:
+    """The counters are read every five minutes, and stored when the chained part is done."""
+    site.uptime_s = uptime_s
+    octets = megabits(8.05)
+    for minutes, chained_s in ((0, 10.0), (5, 250.0), (10, 10.0), (15, 250.0)):
+        site.chained_s = chained_s
+        site.down(minutes + chained_s / 60, octets * minutes // 5)
+    assert [rate for _, rate in site.rates(1)] == [4.5, 8.0, 4.5]
+    assert site.drops() == Drops()
 
 
 def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
@@ -311,6 +367,18 @@ def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
     assert round(traffic.out_bps / MBIT, 1) == 1344.7
     assert [each.number for each in traffic.top] == [busy.port_id, quiet.port_id]
     assert pon_use(site.olt.pk, NOW + timedelta(hours=1)) == {}
+
+
+def test_a_port_that_is_no_pon_moves_as_much_as_it_says(site: Site) -> None:
+    """As the interfaces of an OLT of no known family; one that says nothing may be the fastest PON."""
+    Olt.objects.update(brand=Brand.objects.get(name="generic"))
+    site.traffic = make_node(site.olt, make_job("ports", "table", 300, facts=["port.in_octets"]))
+    site.read(0, {}, {1: {"speed_mbps": 100_000}, 2: {"speed_mbps": 1000}, 3: {}}, technology="")
+    for minutes, octets in ((5, 0), (10, megabits(40_000))):
+        counted = {port: {"in_octets": Counter64(octets)} for port in (1, 2, 3)}
+        site.read(minutes, {}, counted, technology="")
+    assert totals(site, PonPort.objects.get(place="0/1/1").pk, "in_bps") == [pytest.approx(40_000, rel=0.005)]
+    assert site.drops() == Drops(over=2)
 
 
 def test_the_use_of_a_port_that_does_not_say_its_technology_is_of_the_line_of_its_onus(site: Site) -> None:
@@ -348,9 +416,9 @@ def test_a_port_with_counters_of_its_own_does_not_get_those_of_its_onus(site: Si
     assert totals(site, TOTAL_NUMBER) == [50, 100]
 
 
-def totals(site: Site, number: int) -> list[int]:
-    series = subject_series(site.olt.pk, number, ["out_bps"], NOW, NOW + timedelta(hours=1))
-    return [round(value / MBIT) for value in series.values["out_bps"] if value is not None]
+def totals(site: Site, number: int, fact: str = "out_bps") -> list[int]:
+    series = subject_series(site.olt.pk, number, [fact], NOW, NOW + timedelta(hours=1))
+    return [round(value / MBIT) for value in series.values[fact] if value is not None]
 
 
 def test_the_highest_onus_now_and_at_the_last_peak_are_known_by_name(site: Site) -> None:

@@ -10,6 +10,7 @@ from facho.core.reasons import text_reason
 from facho.engine.collect.part_results import PartResult, PartState
 from facho.engine.collect.request_plan import AskedColumn, Part
 from facho.engine.record.onus import collected_data, findings_of, kept_facts, tables_read
+from facho.snmp import Missing
 from facho.vendors import Decoder, Profile
 from facho.vendors.parse import parse_profile
 
@@ -132,6 +133,16 @@ def test_a_fact_that_no_row_has_a_value_for_is_collected_all_the_same(profile: P
 def test_a_fact_of_which_no_row_could_be_read_is_not_collected(profile: Profile) -> None:
     rows: dict[str, dict[bytes, object]] = {f"{GPON}.3": {b"\x01\x02": b"Ana"}, f"{GPON}.4": {b"\x01": b"X1"}}
     assert collected(profile, ("description", "model"), rows) == {"description", "get_description"}
+
+
+def test_a_fact_of_which_every_row_is_a_marker_for_no_value_is_not_collected(profile: Profile) -> None:
+    rows: dict[str, dict[bytes, object]] = {
+        f"{GPON}.3": {b"\x01\x02": b"Ana"},
+        f"{GPON}.4": {b"\x01\x02": Missing.NO_SUCH_INSTANCE},
+    }
+    assert collected(profile, ("description", "model"), rows) == {"description", "get_description"}
+    del rows[f"{GPON}.3"]
+    assert collected(profile, ("description", "model"), rows) == set()
 
 
 def test_the_facts_of_columns_that_a_job_names_are_collected(profile: Profile) -> None:

@@ -1,0 +1,63 @@
+"""Rates from the counters of several readings."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from facho.core.counter_blob import decode_snapshots, encode_snapshots
+from facho.core.rates import (
+    Counter,
+    Limits,
+    RateRule,
+    Reading,
+    Snapshot,
+    compute_rates,
+    counter_column,
+)
+
+RULES = {"down_octets": RateRule("down_bps")}
+WIDE = Counter("down_octets", 64)
+SECOND = 1000
+
+
+def read(before: Sequence[Snapshot], second: int, *values: int | None) -> tuple[list[Snapshot], object]:
+    """Return where the next rates begin, and the rates of these counters."""
+    ids = array("q", range(len(values)))
+    reading = Reading(second * SECOND, None, ids, {WIDE: counter_column(values)})
+    found = compute_rates(before, reading, RULES, Limits(300 * SECOND))
+    return found.snapshots, found.rates.get("down_bps")
+
+
+def test_a_reading_from_before_our_clock_was_set_back_makes_no_rate() -> None:
+    """The second subject was not read while the time of the reading before was still to come."""
+    snapshots, _ = read([], 2800, 0, 0)
+    snapshots, rates = read(snapshots, 2600, 300, None)
+    assert rates == [None, None]
+    # Our clock shows 100 seconds since the first reading; 500 have passed.
+    snapshots, rates = read(snapshots, 2900, 900, 5_000_000)
+    assert rates == [16, None]
+    _, rates = read(snapshots, 3200, 900, 5_300_000)
+    assert rates == [0, 8000]
+
+
+def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> None:
+    """In the first collection, parts that come after the counters take 250 seconds; in the other, none do."""
+    ids = array("q", [0])
+
+    def reading(second: int, count: int, ages_s: tuple[int, int]) -> Reading:
+        first, last = ages_s
+        ages_ms = first * SECOND, last * SECOND
+        return Reading(second * SECOND, None, ids, {WIDE: counter_column([count])}, ages_ms)
+
+    def rate(before: Reading, after: Reading) -> object:
+        limits = Limits(300 * SECOND)
+        snapshots = compute_rates([], before, RULES, limits).snapshots
+        kept = decode_snapshots(encode_snapshots(snapshots))
+        return compute_rates(kept, after, RULES, limits).rates["down_bps"]
+
+    assert rate(reading(255, 0, (255, 250)), reading(310, 300_000, (10, 5))) == [8000]
+    # The counters of a long GET: those of the first ONU are as far apart as they began, the last ones less.
+    assert rate(reading(120, 0, (120, 0)), reading(320, 300_000, (20, 0))) == [8000]
+    # The chart has the time of the end: the rate is no higher than for that interval.
+    assert rate(reading(10, 0, (10, 5)), reading(610, 300_000, (310, 305))) == [4000]
