@@ -30,6 +30,7 @@ from facho.cli.doctor.profiles import (
     check_profiles_of_workers,
 )
 from facho.config import Config, current
+from facho.core.history_facts import MOST_DECLARED
 from facho.core.roles import Role
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.work_builder import NothingToAsk, Planned, plan_execution
@@ -264,14 +265,15 @@ def test_the_doctor_names_files_that_are_not_read_for_their_ending(folder: Path)
 
 def test_the_doctor_names_facts_for_which_the_history_has_no_room(tmp_path: Path) -> None:
     facts = [
-        f"    n{number:02}: {{kind: number, en: N, es: N, what: n, history: yes}}\n" for number in range(17)
+        f"    n{number:03}: {{kind: number, en: N, es: N, what: n, history: yes}}\n"
+        for number in range(MOST_DECLARED + 2)
     ]
-    with using_profiles(write(tmp_path, facts="facts:\n  psu:\n" + "".join(facts[:15]))):
+    with using_profiles(write(tmp_path, facts="facts:\n  psu:\n" + "".join(facts[:-2]))):
         assert check_declared_history(NOW, CONFIG).level == "ok"
     with using_profiles(write(tmp_path, facts="facts:\n  psu:\n" + "".join(facts))):
         found = check_declared_history(NOW, CONFIG)
     assert found.level == "warning"
-    assert found.told.endswith("15 declared facts are kept, and not n15, n16")
+    assert found.told.endswith("127 declared facts are kept, and not n127, n128")
 
 
 def test_the_doctor_names_workers_with_other_files(folder: Path) -> None:
