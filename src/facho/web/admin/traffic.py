@@ -38,10 +38,10 @@ class OltTrafficAdmin(OltFactsAdmin[OltTraffic]):
     def view_on_site(self, row: Any) -> str:
         return tab_url(row.olt_id, Tab.TRAFFIC)
 
-    @display(description=_("To the customers"))
+    @display(description=_("to the customers"))
     def to_customers(self, row: OltTraffic) -> str:
         return bit_rate(to_and_from_customers(row.subject, row.in_bps, row.out_bps)[0])
 
-    @display(description=_("From the customers"))
+    @display(description=_("from the customers"))
     def from_customers(self, row: OltTraffic) -> str:
         return bit_rate(to_and_from_customers(row.subject, row.in_bps, row.out_bps)[1])
