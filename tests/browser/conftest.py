@@ -33,6 +33,8 @@ PICTURES = {
     "start-wait": "first-run-onus",
     "dashboard-en-1280-light": "dashboard",
     "olts-1-en-1280-light": "olt",
+    "olts-1-traffic-en-1280-light": "olt-traffic",
+    "olts-1-hardware-en-1280-light": "olt-hardware",
     "onus-8-en-1280-light": "onu",
 }
 DOCS = Path(__file__).parents[2] / "docs" / "pictures"

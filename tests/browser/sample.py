@@ -377,7 +377,8 @@ RATES = {
 
 def load_at(at: Any) -> float:
     """How busy the customers are, 0 to 1."""
-    evening = math.exp(-(((at.hour + at.minute / 60 - 21) / 4) ** 2))
+    from_nine = abs(at.hour + at.minute / 60 - 21)
+    evening = math.exp(-((min(from_nine, 24 - from_nine) / 4) ** 2))
     day = 0.35 + 0.15 * math.sin(at.hour / 24 * 2 * math.pi)
     return (0.15 + 0.6 * evening + 0.2 * day) * (1.2 if at.weekday() == 6 else 1) + math.sin(at.minute) / 30
 

@@ -4,6 +4,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -79,11 +80,16 @@ def trackers(site: Site, where: str) -> list[tuple[str, int]]:
     ]
 
 
+def have_ended(site: Site, worker: Engine, executions: set[int]) -> bool:
+    return executions.isdisjoint(execution for execution, _ in site.running(worker))
+
+
 @contextlib.contextmanager
-def frozen_with(worker: Engine, given: Callable[[], object]) -> Iterator[None]:
+def frozen_with(site: Site, worker: Engine, given: Callable[[], object]) -> Iterator[None]:
     """The worker is frozen while it has been given something, but has not begun it."""
     for _ in range(TRIES):
         worker.send(signal.SIGSTOP)
+        begun = {execution for execution, _ in site.running(worker)}
         try:
             # It may have begun something on every OLT before it froze: then nothing more is given to it.
             if comes_true(given, GIVEN_WITHIN_S):
@@ -91,7 +97,11 @@ def frozen_with(worker: Engine, given: Callable[[], object]) -> Iterator[None]:
                 return
         finally:
             worker.send(signal.SIGCONT)
-    raise AssertionError("the worker is given nothing")
+        wait_until(
+            partial(have_ended, site, worker, begun),
+            what=lambda: f"it ends what it had begun\n{site.facho.picture()}",
+        )
+    raise AssertionError(f"the worker is given nothing\n{site.facho.picture()}")
 
 
 def test_a_job_is_disabled_while_its_execution_is_on_its_way(site: Site) -> None:
@@ -101,7 +111,7 @@ def test_a_job_is_disabled_while_its_execution_is_on_its_way(site: Site) -> None
     )
     # Its executions would be given to the worker first, and discoveries would wait behind them.
     site.facho.run("job", "disable", "state")
-    with frozen_with(site.workers[0], lambda: site.facho.rows(pending)):
+    with frozen_with(site, site.workers[0], lambda: site.facho.rows(pending)):
         (execution, attempt), since = site.facho.rows(pending)[0], site.now()
 
         site.facho.run("job", "disable", "discovery")
