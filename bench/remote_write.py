@@ -134,10 +134,10 @@ def _measure(work: Work, config: Config, taken: _Taken, note: Note) -> Result:
 
     from facho.apps.db.database import database_now
     from facho.apps.remote_write.selectors import read_remote_write
-    from facho.engine.remote_write.sender import LabelCache, Outage, Sender
+    from facho.engine.remote_write.sender import LabelCache, ReceiverState, Sender
 
     clock = _Clock(database_now() - work.minutes * _EVERY)
-    sender = Sender(config, clock, LabelCache(), Outage(), threading.Event())
+    sender = Sender(config, clock, LabelCache(), ReceiverState(), threading.Event())
     note("making the fleet")
     fleet = _make_fleet(work, clock.now)
     sender.step()

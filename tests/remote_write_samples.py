@@ -15,7 +15,7 @@ from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.engine.remote_write.receiver import Receiver
-from facho.engine.remote_write.sender import LabelCache, Outage, Sender
+from facho.engine.remote_write.sender import LabelCache, ReceiverState, Sender
 from tests.factories import make_olt
 
 
@@ -78,11 +78,11 @@ class Site:
         )
         self.config = Config(remote_write_url=url, **settings)
         self.stopping = threading.Event()
-        self.outage = Outage()
+        self.receiver_state = ReceiverState()
         self._senders: list[Sender] = []
 
     def sender(self, receiver: Receiver | None = None) -> Sender:
-        found = Sender(self.config, self.clock, LabelCache(), self.outage, self.stopping, receiver)
+        found = Sender(self.config, self.clock, LabelCache(), self.receiver_state, self.stopping, receiver)
         self._senders.append(found)
         return found
 

@@ -31,8 +31,8 @@ from facho.vendors import Entity
 
 log = logging.getLogger(__name__)
 
-# Collections of an OLT in one visit. More of the same moment are always taken together.
-_FRAMES_PER_VISIT: Final = 40
+# Collections of an OLT in one step. More of the same moment are always taken together.
+_FRAMES_PER_STEP: Final = 40
 _ALL: Final = 1_000_000
 # An hour may be closed between the look at the clock and the reading of its frames.
 _CLOSING: Final = timedelta(minutes=1)
@@ -42,8 +42,8 @@ _WITH_LINKS: Final[Mapping[str, type[PonPort | Uplink]]] = {Entity.PORT: PonPort
 
 
 @dataclass(slots=True)
-class Visit:
-    """What is being sent of an OLT, and how far it will have been sent then."""
+class OltProgress:
+    """How far the samples of an OLT are sent once the pieces of this step have arrived."""
 
     cursor: Cursor
     # The same before anything was sent, after what is too old was dropped.
@@ -52,8 +52,8 @@ class Visit:
     unreadable: Counts = field(default_factory=Counts)
     # More is waiting already.
     has_more: bool = False
-    # The next hour is for when other OLTs are done with this one.
-    is_ahead: bool = False
+    # The next hour is sent only after every OLT has sent this one: receivers refuse old samples.
+    waits_for_others: bool = False
 
     def reach(self, sent_to: datetime) -> None:
         self.cursor = replace(self.cursor, sent_to=max(sent_to, self.cursor.sent_to))
@@ -62,38 +62,38 @@ class Visit:
 class Pending:
     """Reads what is pending of one OLT."""
 
-    def __init__(self, visit: Visit, labels: OltLabels, now: datetime, config: Config) -> None:
-        self._visit = visit
-        self._olt_id = visit.cursor.olt_id
+    def __init__(self, progress: OltProgress, labels: OltLabels, now: datetime, config: Config) -> None:
+        self._progress = progress
+        self._olt_id = progress.cursor.olt_id
         self._labels = labels
         self._now = now
         self._config = config
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield all that is pending; after that, the visit says how far that goes."""
+        """Yield all that is pending; after that, the progress says how far they go."""
         self._drop_old()
         yield from self._numbers()
         # Many receivers take nothing that is an hour older than the newest that they have.
-        if not (self._visit.has_more or self._visit.is_ahead):
+        if not (self._progress.has_more or self._progress.waits_for_others):
             yield from self._states()
             yield from self._status()
 
     def _drop_old(self) -> None:
         """Drop what waits longer than it may, and count it."""
-        visit, now, backlog = self._visit, self._now, self._config.remote_write_backlog
-        if visit.cursor.sent_to > now:
+        progress, now, backlog = self._progress, self._now, self._config.remote_write_backlog
+        if progress.cursor.sent_to > now:
             # The clock was set back.
-            visit.cursor = replace(visit.cursor, sent_to=now, states_sent_to=now)
+            progress.cursor = replace(progress.cursor, sent_to=now, states_sent_to=now)
         # Whole hours: counting what is dropped reads each of them once.
         oldest = hour_of(now - backlog) - MOMENT
-        if visit.cursor.sent_to >= oldest:
+        if progress.cursor.sent_to >= oldest:
             return
         # Only while a sender ran, samples were queued that could be dropped; not before there was a receiver.
-        queued_to = min(oldest, hour_of(visit.cursor.due_at) - MOMENT)
-        if visit.cursor.sent_to < queued_to:
-            visit.too_old += Counts(too_old=self._count(visit.cursor.sent_to, queued_to))
-        visit.reach(oldest)
-        visit.begin = visit.cursor
+        queued_to = min(oldest, hour_of(progress.cursor.due_at) - MOMENT)
+        if progress.cursor.sent_to < queued_to:
+            progress.too_old += Counts(too_old=self._count(progress.cursor.sent_to, queued_to))
+        progress.reach(oldest)
+        progress.begin = progress.cursor
 
     def _count(self, after: datetime, before: datetime) -> int:
         """Return how many values there are between these times; a missing one counts as one."""
@@ -106,30 +106,30 @@ class Pending:
         return sum(count_values(sheet, milliseconds(after)) for sheet in self._sheets(found))
 
     def _numbers(self) -> Iterator[Piece]:
-        hour = next_hour(self._visit.cursor.sent_to)
+        hour = next_hour(self._progress.cursor.sent_to)
         if hour < hour_of(self._now + _CLOSING - self._config.history_close_after):
             yield from self._past_hour(hour)
-            self._visit.reach(hour + HOUR - MOMENT)
-            self._visit.has_more = True
+            self._progress.reach(hour + HOUR - MOMENT)
+            self._progress.has_more = True
             return
-        frames = self._frames(hour + HOUR, _FRAMES_PER_VISIT)
+        frames = self._frames(hour + HOUR, _FRAMES_PER_STEP)
         if hour < hour_of(self._now):
-            self._visit.has_more = bool(frames)
-            if not frames and self._visit.cursor.until < self._now:
-                self._visit.is_ahead = True
-                self._visit.reach(min(hour + HOUR - MOMENT, self._now - QUIET))
+            self._progress.has_more = bool(frames)
+            if not frames and self._progress.cursor.until < self._now:
+                self._progress.waits_for_others = True
+                self._progress.reach(min(hour + HOUR - MOMENT, self._now - QUIET))
                 return
-            frames = frames or self._frames(self._now + HOUR, _FRAMES_PER_VISIT)
-        if len(frames) == _FRAMES_PER_VISIT:
-            self._visit.has_more = True
+            frames = frames or self._frames(self._now + HOUR, _FRAMES_PER_STEP)
+        if len(frames) == _FRAMES_PER_STEP:
+            self._progress.has_more = True
             # Those of the last moment may not be all.
             frames = [each for each in frames if each[1] < frames[-1][1]] or frames
         yield from self._rows_of_frames(frames)
-        self._visit.reach(frames[-1][1] if frames else self._now - QUIET)
+        self._progress.reach(frames[-1][1] if frames else self._now - QUIET)
 
     def _frames(self, until: datetime, most: int) -> list[tuple[str, datetime, bytes]]:
         """Return the first stored collections that were not sent."""
-        times = map(sql.db_time, (self._visit.cursor.sent_to, until))
+        times = map(sql.db_time, (self._progress.cursor.sent_to, until))
         rows = sql.fetch_with_blobs(_FRAMES, [self._olt_id, *Subject.values, *times, most])
         return [(subject, sql.parse_time(at), bytes(data)) for subject, at, data in rows]
 
@@ -146,7 +146,7 @@ class Pending:
                 sheet.check()
                 yield sheet
             except Damaged as error:
-                self._visit.unreadable += Counts(unreadable=1)
+                self._progress.unreadable += Counts(unreadable=1)
                 log.error(
                     "stored numbers cannot be sent",
                     extra={"action": "history_damaged", "olt_id": self._olt_id, "error": str(error)},
@@ -191,7 +191,7 @@ class Pending:
 
     def _past_hour(self, hour: datetime) -> Iterator[Piece]:
         """Yield what was not sent of an hour that may be closed, or some of whose subjects are."""
-        after = milliseconds(self._visit.cursor.sent_to)
+        after = milliseconds(self._progress.cursor.sent_to)
         # Frames come first: those that are closed meanwhile are found twice, and none is missed.
         frames = self._frames(hour + HOUR, _ALL)
         yield from self._rows_of_frames(frames)
@@ -229,7 +229,7 @@ class Pending:
 
     def _states(self) -> Iterator[Piece]:
         """Yield the states as they are now, at the time at which they were collected."""
-        since = self._visit.cursor.states_sent_to
+        since = self._progress.cursor.states_sent_to
         rows = Collected.objects.filter(
             olt=self._olt_id,
             datum__in=(_STATES, *(f"{entity}.state" for entity in _WITH_LINKS)),
@@ -242,7 +242,7 @@ class Pending:
             if (at := dates.get(f"{entity}.state")) is not None:
                 yield from self._states_of_links(model, entity, at)
         if dates:
-            self._visit.cursor = replace(self._visit.cursor, states_sent_to=max(dates.values()))
+            self._progress.cursor = replace(self._progress.cursor, states_sent_to=max(dates.values()))
 
     def _states_of_onus(self, at: datetime) -> Iterator[Piece]:
         states = self._labels.read_onus()
@@ -268,7 +268,7 @@ class Pending:
         yield from self._encode(at, [f"facho_{entity}_up"], states)
 
     def _status(self) -> Iterator[Piece]:
-        """Yield whether the OLT answers, at each visit: it shows too that the sender works."""
+        """Yield whether the OLT answers, in each step: it shows too that the sender works."""
         names = self._labels.names
         if names.is_enabled and names.is_reachable is not None:
             own = self._encode_labels(brand=names.brand)

@@ -26,7 +26,7 @@ from facho.config import Config
 from facho.core.write_request import Piece, write_request
 from facho.engine.process.loops import run_loop_when_due
 from facho.engine.remote_write.labels import OltLabels, read_names
-from facho.engine.remote_write.pending import Pending, Visit
+from facho.engine.remote_write.pending import OltProgress, Pending
 from facho.engine.remote_write.receiver import Receiver, Refused, Unavailable
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class LabelCache:
         return found
 
 
-class Outage:
+class ReceiverState:
     """Whether the receiver is away, for all senders of a process: it is logged once, and asked ever less."""
 
     def __init__(self) -> None:
@@ -111,14 +111,14 @@ class Sender:
         config: Config,
         clock: Clock,
         labels: LabelCache,
-        outage: Outage,
+        receiver_state: ReceiverState,
         stopping: threading.Event,
         receiver: Receiver | None = None,
     ) -> None:
         self._config = config
         self._clock = clock
         self._labels = labels
-        self._outage = outage
+        self._receiver_state = receiver_state
         self._stopping = stopping
         self._receiver = receiver or Receiver(config)
         self._hold = config.remote_write_timeout + _CLAIM_MARGIN
@@ -143,12 +143,12 @@ class Sender:
             batch.store_unsent()
             store.store_failure(self._clock(), str(error))
             store.release_claims(token, now)
-            return self._outage.begin(error)
+            return self._receiver_state.begin(error)
         except Stopped:
             batch.store_unsent()
             store.release_claims(token, now)
             return timedelta()
-        self._outage.end(had_refusals=bool(batch.refused))
+        self._receiver_state.end(had_refusals=bool(batch.refused))
         return timedelta() if len(claimed) == _OLTS_PER_STEP or batch.has_more else self._idle()
 
     def _idle(self) -> timedelta:
@@ -166,8 +166,8 @@ class Sender:
 
     # What a batch needs of its sender.
 
-    def read(self, visit: Visit, labels: OltLabels, now: datetime) -> Iterator[Piece]:
-        return Pending(visit, labels, now, self._config).pieces()
+    def read(self, progress: OltProgress, labels: OltLabels, now: datetime) -> Iterator[Piece]:
+        return Pending(progress, labels, now, self._config).pieces()
 
     def deliver(self, pieces: Sequence[Piece]) -> Counts:
         """Send pieces. Of those that are refused together, find out which ones are refused alone."""
@@ -186,7 +186,7 @@ class Sender:
                 in_vain += 1
                 if len(several) == 1 or in_vain > _MOST_REFUSED:
                     counts += Counts(refused=samples)
-                    self._outage.note_refusal(error)
+                    self._receiver_state.note_refusal(error)
                     reason = str(error)
                 else:
                     middle = len(several) // 2
@@ -221,7 +221,7 @@ class _Batch:
         self._pieces: list[Piece] = []
         self._samples = 0
         # Not sent to their end.
-        self._read: list[Visit] = []
+        self._read: list[OltProgress] = []
         self._is_reading = False
         self.refused = 0
         self.has_more = False
@@ -229,22 +229,22 @@ class _Batch:
     def send_olt(self, cursor: Cursor, labels: OltLabels) -> None:
         # The step may have begun minutes ago, and hours are closed meanwhile.
         now = self._sender.now()
-        visit = Visit(cursor, cursor)
+        progress = OltProgress(cursor, cursor)
         try:
             self._is_reading = True
-            self._read.append(visit)
-            for piece in self._sender.read(visit, labels, now):
+            self._read.append(progress)
+            for piece in self._sender.read(progress, labels, now):
                 self._add(piece)
         except (Unavailable, Stopped, DatabaseError):
             raise
         except Exception:
             # A bug with the data of one OLT must not keep the samples of all others.
             log.exception("samples not sent", extra={"action": "bug", "olt_id": cursor.olt_id})
-            visit.cursor = replace(visit.begin, due_at=now + _AFTER_BUG)
+            progress.cursor = replace(progress.begin, due_at=now + _AFTER_BUG)
         else:
-            self.has_more = self.has_more or visit.has_more
-            next_at = now if visit.has_more else now + self._sender.every
-            visit.cursor = replace(visit.cursor, due_at=next_at)
+            self.has_more = self.has_more or progress.has_more
+            next_at = now if progress.has_more else now + self._sender.every
+            progress.cursor = replace(progress.cursor, due_at=next_at)
         self._is_reading = False
 
     def _add(self, piece: Piece) -> None:
@@ -267,24 +267,24 @@ class _Batch:
         done = len(self._read) - self._is_reading
         sent, self._read = self._read[:done], self._read[done:]
         self.refused += counts.refused
-        counts = sum((visit.too_old + visit.unreadable for visit in sent), counts)
-        store.store_progress(self._token, [visit.cursor for visit in sent], counts, sent_at)
+        counts = sum((progress.too_old + progress.unreadable for progress in sent), counts)
+        store.store_progress(self._token, [progress.cursor for progress in sent], counts, sent_at)
 
     def store_unsent(self) -> None:
         """Store what was dropped of OLTs that were not sent to their end."""
         now = self._sender.now()
-        cursors = [replace(visit.begin, due_at=now) for visit in self._read]
-        counts = sum((visit.too_old for visit in self._read), Counts())
+        cursors = [replace(progress.begin, due_at=now) for progress in self._read]
+        counts = sum((progress.too_old for progress in self._read), Counts())
         store.store_progress(self._token, cursors, counts, None)
 
 
 def run_senders(config: Config, stopping: threading.Event) -> None:
     """Send until `stopping` is set, in as many threads as there may be requests at once."""
-    labels, outage = LabelCache(), Outage()
+    labels, receiver_state = LabelCache(), ReceiverState()
     threads = [
         threading.Thread(
             target=_run_sender,
-            args=(Sender(config, database_now, labels, outage, stopping), config, stopping),
+            args=(Sender(config, database_now, labels, receiver_state, stopping), config, stopping),
             name=f"remote write {number}",
         )
         for number in range(1, config.remote_write_connections + 1)
