@@ -17,7 +17,7 @@ BOARD: dict[str, Any] = json.loads(
 PANELS: list[dict[str, Any]] = [panel for panel in BOARD["panels"] if panel["type"] != "row"]
 OLT = {"olt", "site"}
 LABELS = {
-    Entity.ONU: OLT | {"port", "onu", "place", "serial"},
+    Entity.ONU: OLT | {"port", "onu", "place", "serial", "mac"},
     Entity.PORT: OLT | {"port"},
     Entity.UPLINK: OLT | {"uplink", "name"},
     Entity.BOARD: OLT | {"board"},
