@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -178,16 +179,22 @@ def olt_dates(roster: Roster, position: int) -> Mapping[str, str]:
     return found
 
 
-def date_earlier_events(dates: Mapping[tuple[int, OnlineChange], datetime]) -> dict[int, datetime]:
-    """Date the last change of each ONU, by its id, that was seen before the OLT was asked when it happened.
+@dataclass(frozen=True, slots=True)
+class DatedOutage:
+    """The current outage of an ONU, which the OLT dates only after it was seen."""
 
-    Return since when the ONUs are offline whose current outage has a date now.
-    """
+    onu_id: int
+    seen: datetime
+    happened_at: datetime
+
+
+def date_earlier_events(dates: Mapping[tuple[int, OnlineChange], datetime]) -> list[DatedOutage]:
+    """Date the last change of each ONU, by its id, that was seen before the OLT said when it happened."""
     if not dates:
-        return {}
+        return []
     rows = [{"onu_id": onu_id, "kind": change.value} for onu_id, change in dates]
     dated: list[tuple[int, datetime]] = []
-    offline: dict[int, datetime] = {}
+    outages: list[DatedOutage] = []
     for event_id, onu_id, kind, *times in sql.fetch_prepared(
         _undated_events_statement(), [sql.db_rows(rows)]
     ):
@@ -199,9 +206,9 @@ def date_earlier_events(dates: Mapping[tuple[int, OnlineChange], datetime]) -> d
             dated.append((event_id, at))
             # An outage without a date is since it was seen.
             if kind == OnlineChange.OFFLINE and since == seen:
-                offline[onu_id] = at
+                outages.append(DatedOutage(onu_id, seen, at))
     sql.update_rows(OnuEvent, ("happened_at",), dated)
-    return offline
+    return outages
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id, insert_rows, update_rows
-from facho.apps.discovery.event_times import EventTimes, date_earlier_events
+from facho.apps.discovery.event_times import DatedOutage, EventTimes, date_earlier_events
 from facho.apps.discovery.findings import ONLINE, FindingRows
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_identity import shared
@@ -120,6 +120,8 @@ class StateChanges:
     onus: Sequence[StateChange] = ()
     # The states come from a part that did not break off.
     is_whole: bool = False
+    # Of ONUs that went offline in an earlier collection.
+    dated: Sequence[DatedOutage] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ class EventLog:
     ) -> None:
         self._roster = roster
         self._times = times
+        self.dated_outages: Sequence[DatedOutage] = ()
         self._collection = collection
         states = roster.differing("state")
         concerned = {each.position for each in pending if each.position < roster.known} | states
@@ -248,8 +251,9 @@ class EventLog:
             )
             for each in self._events
         ]
+        self.dated_outages = self._date_earlier_events()
         since: dict[int, tuple[datetime | None, bool]] = {
-            onu_id: (at, True) for onu_id, at in self._date_earlier_events().items()
+            each.onu_id: (each.happened_at, True) for each in self.dated_outages
         }
         insert_rows(OnuEvent, _COLUMNS, rows, is_adapted=True)
         since |= {ids[position]: each for position, each in self._offline_since(now).items()}
@@ -257,8 +261,7 @@ class EventLog:
             Onu, ("offline_since", "offline_dated"), [(onu_id, *each) for onu_id, each in since.items()]
         )
 
-    def _date_earlier_events(self) -> dict[int, datetime]:
-        """Date events of earlier collections. Return since when their ONUs are offline, by id."""
+    def _date_earlier_events(self) -> list[DatedOutage]:
         dates = {} if self._times is None else self._times.dates_of_earlier_changes()
         known, ids = self._roster.known, self._roster.ids
         return date_earlier_events(
