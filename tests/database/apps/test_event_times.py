@@ -262,6 +262,15 @@ def test_a_date_of_a_clock_that_was_never_set_dates_nothing_later(olt: Olt) -> N
     assert offline_since(Onu.objects.get()).refused.startswith("1972-02-15")
 
 
+def test_a_date_from_before_the_clock_was_set_dates_nothing_later(olt: Olt) -> None:
+    collect_state(olt, SECOND, DISCOVERED)
+    ahead = timedelta(hours=3)
+    collect(olt, THIRD, offline(HAPPENED + ahead), ahead=ahead)
+    assert ClockState.objects.get().has_jumped
+    assert event().happened_at is None
+    assert not offline_since(Onu.objects.get()).is_dated
+
+
 def test_each_onu_gets_its_own_date_later(olt: Olt) -> None:
     found = {number: f"HWTC0000000{number}" for number in (1, 2, 3)}
     collect(olt, FIRST, ONLINE, found=discovered(dict(found)))
