@@ -196,8 +196,11 @@ def events(olts: list[Olt]) -> None:
     ):
         OnuEvent.objects.create(kind=kind, at=ago(900), **told, **more)
     for hours in range(2, 20, 3):
-        OnuEvent.objects.create(kind="offline", at=ago(3600 * hours), cause="los", **told)
-        OnuEvent.objects.create(kind="online", at=ago(3600 * hours - 2400), **told)
+        went, back = 3600 * hours, 3600 * hours - 2400
+        OnuEvent.objects.create(
+            kind="offline", at=ago(went), happened_at=ago(went + 200), cause="los", **told
+        )
+        OnuEvent.objects.create(kind="online", at=ago(back), happened_at=ago(back + 200), **told)
     OnuEvent.objects.create(kind="falling", at=ago(9000), **told)
     powers(onu)
     waiting = "HWTC0000BEEF"

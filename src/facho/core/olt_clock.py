@@ -274,6 +274,14 @@ def past_time(clock: OltClock | None, zone: tzinfo, shown: datetime, now: dateti
     return min(found[0], now) if _is_trusted(clock, zone, shown, found[0], now) else None
 
 
+def earlier_change_time(at: datetime, after: datetime, seen: datetime) -> datetime | None:
+    """Return when a change that was seen before happened, by a date on our clock that came later.
+
+    It happened since the change before it, at `after`. None if the date cannot be that of this change.
+    """
+    return min(at, seen) if after - _TABLE_AGE <= at <= seen + _AHEAD_OF_US else None
+
+
 def _candidates(clock: OltClock, zone: tzinfo, shown: datetime, now: datetime) -> Iterable[datetime]:
     wall = wall_time(shown)
     for rule in _rules(clock, zone, now, shown):

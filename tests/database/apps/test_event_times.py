@@ -186,6 +186,123 @@ def test_only_onus_whose_outage_begins_or_ends_are_written_for_it(olt: Olt) -> N
     assert Onu.objects.get().offline_since is None
 
 
+DISCOVERED = {"state": State("offline", "offline")}
+THIRD = SECOND + timedelta(minutes=1)
+
+
+def collect_state(olt: Olt, now: datetime, state: dict[str, Any]) -> None:
+    """Store the state of the ONU alone, as a discovery does: it asks for no dates."""
+    with transaction.atomic():
+        store_findings(olt.pk, [Finding(facts([(1, state)]), complete=True)], now)
+    note_collected(olt.pk, ["state"], now)
+
+
+def test_an_outage_that_a_discovery_saw_first_is_dated_by_the_next_states(olt: Olt) -> None:
+    collect_state(olt, SECOND, DISCOVERED)
+    assert event().happened_at is None
+    collect(olt, THIRD, offline(HAPPENED + LOCAL))
+    assert event().at == SECOND
+    assert near(event().happened_at, HAPPENED)
+    since = offline_since(Onu.objects.get())
+    assert (since.at, since.is_dated) == (event().happened_at, True)
+
+
+def test_a_return_that_a_discovery_saw_first_is_dated_by_the_next_states(olt: Olt) -> None:
+    collect(olt, SECOND, offline(HAPPENED + LOCAL))
+    third, back = SECOND + timedelta(minutes=5), SECOND + timedelta(minutes=2)
+    collect_state(olt, third, ONLINE)
+    later = third + timedelta(minutes=1)
+    collect(olt, later, {**ONLINE, "last_up": back + LOCAL, "last_down": HAPPENED + LOCAL})
+    returned = event(EventKind.ONLINE)
+    assert (returned.at, near(returned.happened_at, back)) == (third, True)
+    assert Onu.objects.get().offline_since is None
+
+
+def test_an_outage_that_has_ended_meanwhile_is_dated_with_the_return(olt: Olt) -> None:
+    collect_state(olt, SECOND, DISCOVERED)
+    back = SECOND + timedelta(seconds=20)
+    collect(olt, THIRD, {**ONLINE, "last_up": back + LOCAL, "last_down": HAPPENED + LOCAL})
+    assert near(event().happened_at, HAPPENED)
+    assert near(event(EventKind.ONLINE).happened_at, back)
+    assert Onu.objects.get().offline_since is None
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        # Of an outage that was over before.
+        FIRST - timedelta(minutes=30),
+        # Of another one since: it cannot be that of the outage that was seen before.
+        SECOND + timedelta(seconds=45),
+    ],
+)
+def test_a_later_date_of_another_outage_is_not_that_of_the_one_seen(olt: Olt, shown: datetime) -> None:
+    collect_state(olt, FIRST - timedelta(minutes=40), DISCOVERED)
+    collect_state(olt, FIRST - timedelta(minutes=20), ONLINE)
+    collect_state(olt, SECOND, DISCOVERED)
+    collect(olt, THIRD, offline(shown + LOCAL))
+    assert set(OnuEvent.objects.filter(kind="offline", at=SECOND).values_list("happened_at", flat=True)) == {
+        None
+    }
+    assert offline_since(Onu.objects.get()).is_dated is False
+
+
+def test_what_was_dated_once_stays_whatever_date_comes_later(olt: Olt) -> None:
+    collect(olt, SECOND, offline(HAPPENED + LOCAL))
+    collect(olt, THIRD, offline(HAPPENED + timedelta(seconds=40) + LOCAL))
+    assert near(event().happened_at, HAPPENED)
+    assert near(offline_since(Onu.objects.get()).at, HAPPENED)
+
+
+def test_a_date_of_a_clock_that_was_never_set_dates_nothing_later(olt: Olt) -> None:
+    ClockState.objects.all().delete()
+    collect_state(olt, SECOND, DISCOVERED)
+    collect(olt, THIRD, offline(HAPPENED + NO_CLOCK), ahead=NO_CLOCK)
+    assert event().happened_at is None
+    assert offline_since(Onu.objects.get()).refused.startswith("1972-02-15")
+
+
+def test_a_date_from_before_the_clock_was_set_dates_nothing_later(olt: Olt) -> None:
+    collect_state(olt, SECOND, DISCOVERED)
+    ahead = timedelta(hours=3)
+    collect(olt, THIRD, offline(HAPPENED + ahead), ahead=ahead)
+    assert ClockState.objects.get().has_jumped
+    assert event().happened_at is None
+    assert not offline_since(Onu.objects.get()).is_dated
+
+
+def test_each_onu_gets_its_own_date_later(olt: Olt) -> None:
+    found = {number: f"HWTC0000000{number}" for number in (1, 2, 3)}
+    collect(olt, FIRST, ONLINE, found=discovered(dict(found)))
+    states = [(number, ONLINE) for number in found]
+    with transaction.atomic():
+        store_findings(olt.pk, [Finding(facts(states), complete=True)], FIRST)
+        downs = [(number, DISCOVERED) for number in found]
+        store_findings(olt.pk, [Finding(facts(downs), complete=True)], SECOND)
+    went = {number: HAPPENED + timedelta(seconds=number * 10) for number in found}
+    dated = [(number, offline(went[number] + LOCAL)) for number in found]
+    with transaction.atomic():
+        reading = ClockReading(THIRD - timedelta(seconds=2), THIRD + LOCAL)
+        store_findings(olt.pk, [Finding(facts(dated), complete=True)], THIRD, reading=reading)
+    for onu in Onu.objects.all():
+        assert onu.onu_id is not None
+        assert near(offline_since(onu).at, went[onu.onu_id])
+        assert near(OnuEvent.objects.get(onu=onu, kind="offline").happened_at, went[onu.onu_id])
+
+
+def test_the_same_dates_ask_for_no_events(olt: Olt) -> None:
+    def events_asked_by(now: datetime, values: dict[str, Any]) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            collect(olt, now, values)
+        return sum("onu_events" in query["sql"] for query in queries)
+
+    collect_state(olt, SECOND, DISCOVERED)
+    dated = offline(HAPPENED + LOCAL)
+    assert events_asked_by(THIRD, dated) == 2
+    assert events_asked_by(THIRD + timedelta(minutes=5), dated) == 0
+    assert events_asked_by(THIRD + timedelta(minutes=70), dated) == 0
+
+
 def test_states_without_dates_ask_for_no_clock(olt: Olt, django_assert_num_queries: Any) -> None:
     with transaction.atomic(), django_assert_num_queries(1):
         store_findings(olt.pk, [Finding(facts([(1, ONLINE)]), complete=True)], SECOND)

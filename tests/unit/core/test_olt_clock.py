@@ -12,6 +12,7 @@ from facho.core.olt_clock import (
     DatedChange,
     OltClock,
     change_time,
+    earlier_change_time,
     infer_clock,
     is_worth_storing,
     past_time,
@@ -257,6 +258,22 @@ def test_a_wide_gap_between_collections_is_read_in_the_zone_of_the_operator() ->
     assert change_time(clock, BOGOTA, shown, before, NOW) == HAPPENED
     # In any other zone it may be one hour or the other.
     assert change_time(clock, UTC, shown, before, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (HAPPENED, HAPPENED),
+        (NOW + timedelta(seconds=30), NOW),
+        (NOW + timedelta(seconds=31), None),
+        (BEFORE - timedelta(seconds=90), BEFORE - timedelta(seconds=90)),
+        (BEFORE - timedelta(seconds=91), None),
+    ],
+)
+def test_a_date_that_comes_later_is_of_a_change_between_the_one_before_and_when_it_was_seen(
+    at: datetime, expected: datetime | None
+) -> None:
+    assert earlier_change_time(at, BEFORE, NOW) == expected
 
 
 def test_how_long_ago_needs_no_clock() -> None:

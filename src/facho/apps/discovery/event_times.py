@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
+from facho.apps.db import sql
 from facho.apps.discovery.findings import FindingRows
-from facho.apps.discovery.models import Collected
+from facho.apps.discovery.models import Collected, OnuEvent
 from facho.apps.discovery.olt_clocks import OLT_DATES, ClockReading, load_clock, store_clock
 from facho.apps.discovery.roster import EXTRAS, Roster
 from facho.apps.extras import read_extras
@@ -16,6 +18,7 @@ from facho.core.olt_clock import (
     DatedChange,
     OltClock,
     change_time,
+    earlier_change_time,
     infer_clock,
     is_worth_storing,
     past_time,
@@ -69,6 +72,8 @@ class EventTimes:
         self._after = before if before is None or before < now else None
         self._shown: dict[str, dict[int, Any]] = {}
         self._changes: Mapping[int, OnlineChange] = {}
+        # By fact: the dates that ONUs did not have before, on our clock.
+        self._new_dates: dict[str, dict[int, datetime]] = {}
 
     @property
     def has_other_clock(self) -> bool:
@@ -134,6 +139,20 @@ class EventTimes:
         at = self._change_time(shown) if change is not None and fact in _DATES[change] else None
         return at or self._past_time(shown)
 
+    def note_new_date(self, position: int, fact: str, at: datetime) -> None:
+        self._new_dates.setdefault(fact, {})[position] = at
+
+    def dates_of_earlier_changes(self) -> dict[tuple[int, OnlineChange], datetime]:
+        """Return the new dates of ONUs that are not those of a change of this collection."""
+        return {
+            (position, change): at
+            for change, facts in _DATES.items()
+            # The first fact that an ONU has is the one that counts.
+            for fact in reversed(facts)
+            for position, at in self._new_dates.get(fact, {}).items()
+            if self._changes.get(position) is not change
+        }
+
     def _past_time(self, shown: datetime) -> datetime | None:
         return _whole(past_time(self._clock, self._zone, shown, self._now))
 
@@ -158,3 +177,51 @@ def olt_dates(roster: Roster, position: int) -> Mapping[str, str]:
         return {}
     found: Mapping[str, str] = read_extras(roster.before(EXTRAS)[position]).get(OLT_DATES, {})
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class DatedOutage:
+    """The current outage of an ONU, which the OLT dates only after it was seen."""
+
+    onu_id: int
+    seen: datetime
+    happened_at: datetime
+
+
+def date_earlier_events(dates: Mapping[tuple[int, OnlineChange], datetime]) -> list[DatedOutage]:
+    """Date the last change of each ONU, by its id, that was seen before the OLT said when it happened."""
+    if not dates:
+        return []
+    rows = [{"onu_id": onu_id, "kind": change.value} for onu_id, change in dates]
+    dated: list[tuple[int, datetime]] = []
+    outages: list[DatedOutage] = []
+    for event_id, onu_id, kind, *times in sql.fetch_prepared(
+        _undated_events_statement(), [sql.db_rows(rows)]
+    ):
+        seen, after, since = (None if each is None else sql.parse_time(each) for each in times)
+        assert seen is not None
+        assert after is not None
+        at = earlier_change_time(dates[onu_id, OnlineChange(kind)], after, seen)
+        if at is not None:
+            dated.append((event_id, at))
+            # An outage without a date is since it was seen.
+            if kind == OnlineChange.OFFLINE and since == seen:
+                outages.append(DatedOutage(onu_id, seen, at))
+    sql.update_rows(OnuEvent, ("happened_at",), dated)
+    return outages
+
+
+@cache
+def _undated_events_statement() -> str:
+    """Return a SELECT of the last events of ONUs, each of a kind, that have no date."""
+    rows = sql.given_rows(onu_id="bigint", kind="text")
+    of_onu = f"FROM onu_events AS one {sql.indexed_by('onu_events_of_onu')} WHERE one.onu_id = given.onu_id"
+    newest = "ORDER BY one.at DESC, one.id DESC LIMIT 1"
+    return (
+        "SELECT event.id, given.onu_id, given.kind, event.at,"  # noqa: S608  our own names
+        f" COALESCE((SELECT one.at {of_onu} AND one.at < event.at"
+        f" AND one.kind IN ('online', 'offline') AND one.kind <> given.kind {newest}), onu.first_seen),"
+        f" onu.offline_since FROM {rows} AS given JOIN onu_data AS onu ON onu.id = given.onu_id"
+        f" JOIN onu_events AS event ON event.id = (SELECT one.id {of_onu} AND one.kind = given.kind {newest})"
+        " WHERE event.happened_at IS NULL"
+    )

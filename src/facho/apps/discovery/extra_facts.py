@@ -83,7 +83,9 @@ def _merge_dates(
         elif fact in before and before.get(OLT_DATES, {}).get(fact) == shown[fact]:
             merged[fact] = before[fact]
         else:
-            merged[fact] = extra_value(times.date_of(position, fact, at))
+            merged[fact] = extra_value(date := times.date_of(position, fact, at))
+            if date is not None:
+                times.note_new_date(position, fact, date)
     merged[OLT_DATES] = {fact: at for fact, at in shown.items() if at} or None
     return merged
 

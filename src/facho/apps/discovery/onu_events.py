@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id, insert_rows, update_rows
-from facho.apps.discovery.event_times import EventTimes
+from facho.apps.discovery.event_times import DatedOutage, EventTimes, date_earlier_events
 from facho.apps.discovery.findings import ONLINE, FindingRows
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_identity import shared
@@ -120,6 +120,8 @@ class StateChanges:
     onus: Sequence[StateChange] = ()
     # The states come from a part that did not break off.
     is_whole: bool = False
+    # Of ONUs that went offline in an earlier collection.
+    dated: Sequence[DatedOutage] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ class EventLog:
     ) -> None:
         self._roster = roster
         self._times = times
+        self.dated_outages: Sequence[DatedOutage] = ()
         self._collection = collection
         states = roster.differing("state")
         concerned = {each.position for each in pending if each.position < roster.known} | states
@@ -248,9 +251,22 @@ class EventLog:
             )
             for each in self._events
         ]
+        self.dated_outages = self._date_earlier_events()
+        since: dict[int, tuple[datetime | None, bool]] = {
+            each.onu_id: (each.happened_at, True) for each in self.dated_outages
+        }
         insert_rows(OnuEvent, _COLUMNS, rows, is_adapted=True)
-        since = [(ids[position], *each) for position, each in self._offline_since(now).items()]
-        update_rows(Onu, ("offline_since", "offline_dated"), since)
+        since |= {ids[position]: each for position, each in self._offline_since(now).items()}
+        update_rows(
+            Onu, ("offline_since", "offline_dated"), [(onu_id, *each) for onu_id, each in since.items()]
+        )
+
+    def _date_earlier_events(self) -> list[DatedOutage]:
+        dates = {} if self._times is None else self._times.dates_of_earlier_changes()
+        known, ids = self._roster.known, self._roster.ids
+        return date_earlier_events(
+            {(ids[position], change): at for (position, change), at in dates.items() if position < known}
+        )
 
     def _offline_since(self, now: datetime) -> dict[int, tuple[datetime | None, bool]]:
         """Return since when ONUs whose state changed are offline, and whether the OLT says so."""

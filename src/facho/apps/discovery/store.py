@@ -38,7 +38,6 @@ from facho.apps.discovery.onu_events import (
     LimitCrossing,
     PendingEvent,
     PowerChange,
-    StateChange,
     StateChanges,
     has_power,
     judge_optics,
@@ -210,7 +209,7 @@ class _FindingsWriter:
         self._duplicates: list[int] = []
         self._moved: list[int] = []
         self._crossings: list[LimitCrossing] = []
-        self._state_changes: list[StateChange] = []
+        self._state_changes = StateChanges()
         self._optical_changes: list[PowerChange] = []
 
     def match(self, absent_after: int) -> None:
@@ -258,7 +257,9 @@ class _FindingsWriter:
         events.write(olt_id, now)
         if self._times is not None:
             self._times.write()
-        self._state_changes = events.state_changes()
+        self._state_changes = StateChanges(
+            events.state_changes(), self._has_all_states(), events.dated_outages
+        )
         self._optical_changes = [events.optical_change(each) for each in self._crossings]
 
     def _reset_baselines(self) -> None:
@@ -291,7 +292,7 @@ class _FindingsWriter:
             duplicates=len(self._duplicates),
             onus=self._roster["presence"].count(PRESENT),
             frame=frame_values(self._roster, self._all, self._renewed()),
-            state_changes=StateChanges(self._state_changes, self._has_all_states()),
+            state_changes=self._state_changes,
             optical_changes=self._optical_changes,
         )
 

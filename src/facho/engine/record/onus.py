@@ -17,6 +17,7 @@ from django.db.models import F, Q
 from facho.apps.chassis.selectors import onus_by_port
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id, update_rows
+from facho.apps.discovery.event_times import DatedOutage
 from facho.apps.discovery.findings import ONLINE, Finding
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Optics, PortOutage, Presence
 from facho.apps.discovery.olt_clocks import ClockReading
@@ -358,6 +359,8 @@ def update_outages(
 
     Nothing follows from a collection that broke off: the next whole one decides.
     """
+    if changes.dated:
+        _date_outages(olt_id, changes.dated)
     if not changes.is_whole:
         if changes.onus and unsure_since is None:
             sql.update_row(Olt, olt_id, {"states_unsure_since": now})
@@ -367,6 +370,16 @@ def update_outages(
     _OltOutages(olt_id, now, config).update(changes.onus, unsure_since)
     if unsure_since is not None:
         sql.update_row(Olt, olt_id, {"states_unsure_since": None})
+
+
+def _date_outages(olt_id: int, dated: Sequence[DatedOutage]) -> None:
+    """Let open outages begin when the first of their ONUs went, which the OLT said only later."""
+    for outage in PortOutage.objects.filter(olt=olt_id, ended_at__isnull=True):
+        of_outage = (each for each in dated if str(each.onu_id) in outage.onus)
+        went = [each.happened_at for each in of_outage if each.seen == outage.began_at]
+        if went:
+            outage.began_at = min(went)
+            outage.save(update_fields=("began_at",))
 
 
 class _OltOutages:

@@ -38,6 +38,7 @@ _VIOLATION: Final = Case(
 
 @dataclass(frozen=True, slots=True)
 class RecentEvent:
+    # When it was seen: events are in this order.
     at: datetime
     level: str
     what: str
@@ -53,6 +54,8 @@ class RecentEvent:
     unnamed: int = 0
     # For a quota violation.
     violation_id: int | None = None
+    # As the OLT dates it; of a group, the first.
+    happened_at: datetime | None = None
 
 
 def recent_events(limit: int, olt_id: int | None = None) -> list[RecentEvent]:
@@ -104,6 +107,7 @@ def _row(group: EventGroup[Any], is_cut: bool) -> RecentEvent:
         onu_id=event.onu_id if alone else None,
         onus=named,
         unnamed=0 if alone else len(group.events) - len(named),
+        happened_at=min((each.happened_at for each in group.events if each.happened_at), default=None),
     )
 
 

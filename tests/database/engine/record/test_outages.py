@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.discovery.findings import Finding
-from facho.apps.discovery.models import Onu, PortOutage
+from facho.apps.discovery.models import ClockState, Onu, PortOutage
 from facho.apps.discovery.store import store_findings
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
@@ -244,6 +244,32 @@ def test_where_nothing_changed_nothing_is_asked() -> None:
     asked = [each["sql"] for each in queries if each["sql"].startswith(("SELECT", "UPDATE", "INSERT"))]
     assert not [statement for statement in asked if "port_outages" in statement]
     assert len(asked) == 2
+
+
+@pytest.mark.both_databases
+def test_an_outage_that_a_discovery_saw_first_begins_when_its_first_onu_went() -> None:
+    port = Port()
+    port.falls(EVERYBODY)
+    seen, went = port.now, port.now - timedelta(minutes=4)
+    assert PortOutage.objects.get().began_at == seen
+    state = {"state": State("offline", "its word"), "down_cause": State("los", "its word")}
+    rows = [(onu, {**state, "last_down": went + timedelta(seconds=onu)}) for onu in EVERYBODY]
+    ClockState.objects.create(olt=port.olt, low_s=0, high_s=1, since=NOW, checked_at=NOW, read_at=NOW)
+    port.store(Finding(facts(rows)))
+    assert PortOutage.objects.get().began_at == went
+    port.store(Finding(facts(rows)))
+    assert PortOutage.objects.get().began_at == went
+
+
+def test_a_later_date_does_not_move_an_outage_that_others_began() -> None:
+    port = Port()
+    port.falls(range(1, 11))
+    began = port.now
+    port.falls(range(1, 13))
+    state = {"state": State("offline", "its word"), "last_down": port.now - timedelta(minutes=2)}
+    ClockState.objects.create(olt=port.olt, low_s=0, high_s=1, since=NOW, checked_at=NOW, read_at=NOW)
+    port.store(Finding(facts([(12, state)])))
+    assert PortOutage.objects.get().began_at == began
 
 
 def test_it_is_in_the_coordinators_log(logged: Callable[[], list[CoordinatorLog]]) -> None:

@@ -18,6 +18,7 @@ from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_time
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
@@ -254,6 +255,38 @@ def test_the_onus_of_a_port_that_go_offline_together_are_one_event(viewer: Clien
         shown = viewer.get(path, headers={"accept-language": "es"}).content.decode()
         assert "<summary>70 ONUs en el puerto 0/1/3</summary>" in shown
         assert "y 6 más" in shown
+
+
+@pytest.mark.usefixtures("english")
+def test_events_are_shown_when_they_happened_and_ordered_as_they_were_seen(viewer: Client) -> None:
+    know_brands()
+    (olt,) = add_olts("Centro")
+    now = database_now()
+    seen = now.replace(microsecond=0) - timedelta(days=2)
+    went = seen - timedelta(minutes=4)
+    offline = [
+        OnuEvent(
+            olt=olt, kind="offline", at=seen, happened_at=happened, serial=f"HWTC{number}",
+            place=f"0/1/3:{number}",
+        )
+        for number, happened in enumerate((None, went + timedelta(seconds=2), went))
+    ]  # fmt: skip
+    # It was seen before the others, and happened after them, as nobody knows better.
+    earlier = seen - timedelta(minutes=2)
+    before = OnuEvent(olt=olt, kind="online", at=earlier, serial="HWTC9", place="0/1/3:9")
+    OnuEvent.objects.bulk_create([before, *offline])
+    grouped, single = (event for event in look_around(now).events if event.what in ("offline", "online"))
+    assert (grouped.details, grouped.at, grouped.happened_at) == ("3 ONUs on port 0/1/3", seen, went)
+    assert (single.at, single.happened_at) == (earlier, None)
+    happened, noticed = date_and_time(went), f"seen {date_and_time(seen)}"
+    both = f'{happened}</span> <small class="fd-number">{noticed}</small>'
+    told = {
+        OVERVIEW: f'title="{noticed}">{happened}</td>',
+        f"/olts/{olt.id}/": both,
+        f"/olts/{olt.id}/events/": both,
+    }
+    for path, expected in told.items():
+        assert expected in viewer.get(path, headers={"accept-language": "en"}).content.decode(), path
 
 
 def test_ten_seconds_without_a_step_are_not_too_long_yet() -> None:

@@ -11,11 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
 from facho.apps.chassis.models import PonPort
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
 from facho.apps.extras import write_extras
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
+from facho.apps.localized_times import date_and_time
 from facho.config import Config
 from facho.core.roles import Role
 from facho.web.ports.data import PortPage, PortQuery, parse_port_query, read_port_page
@@ -102,6 +104,19 @@ def test_as_many_are_weak_as_are_marked_below(olt: Olt, port: PonPort, admin_cli
 def test_no_cut_is_drawn_beside_the_bars(olt: Olt, port: PonPort) -> None:
     onu(olt, 0, onu_rx_dbm=-18.0)
     assert look(port).light.cut is None
+
+
+@pytest.mark.usefixtures("english")
+def test_an_event_of_a_port_is_shown_when_it_happened_and_when_it_was_seen(
+    viewer: Client, olt: Olt, port: PonPort
+) -> None:
+    seen = database_now().replace(microsecond=0) - timedelta(days=2)
+    went = seen - timedelta(minutes=4)
+    OnuEvent.objects.create(olt=olt, kind="offline", at=seen, happened_at=went, place="0/1/3:7")
+    page = viewer.get(f"/olts/{olt.id}/ports/{port.id}/", headers={"accept-language": "en"})
+    html = page.content.decode()
+    expected = f'{date_and_time(went)}</span> <small class="fd-number">seen {date_and_time(seen)}</small>'
+    assert expected in html
 
 
 @pytest.mark.both_databases
