@@ -65,7 +65,7 @@ _ELSEWHERE: Final[Mapping[Entity, frozenset[str]]] = {Entity.OLT: frozenset({"up
 
 
 @cache
-def extra_facts(entity: Entity) -> tuple[str, ...]:
+def chassis_extra_facts(entity: Entity) -> tuple[str, ...]:
     """Return the facts of an entity that are kept as extras; those of ONUs are elsewhere."""
     columns = TABLES[entity][1]
     return facts_without_column(entity, {*columns, *_ELSEWHERE.get(entity, ())})
@@ -77,7 +77,7 @@ def facts_among_extras(model: type[models.Model]) -> dict[str, Fact]:
         fact: known_facts()[entity][fact]
         for entity, (its, _columns) in TABLES.items()
         if its is model
-        for fact in extra_facts(entity)
+        for fact in chassis_extra_facts(entity)
     }
 
 
@@ -166,7 +166,7 @@ def unprovisioned_rows(facts: Facts) -> Iterator[tuple[Key, FoundRow]]:
 def _read_rows(facts: Facts) -> Iterator[FoundRow]:
     model, columns = TABLES[facts.entity]
     own = _columns(facts, {fact: column for fact, column in columns.items() if fact in facts.columns}, model)
-    others = _plain(facts, extra_facts(facts.entity), extra_value)
+    others = _plain(facts, chassis_extra_facts(facts.entity), extra_value)
     return map(FoundRow, own, others, _plain(facts, numeric_facts(facts.entity), _number))
 
 

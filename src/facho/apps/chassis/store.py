@@ -13,8 +13,8 @@ from typing import Final
 
 from facho.apps.chassis.found_rows import (
     FoundRow,
+    chassis_extra_facts,
     column_value,
-    extra_facts,
     frame_values,
     merge_rows,
     part_rows,
@@ -119,7 +119,9 @@ def _removed_parts(olt_id: int, kinds: Iterable[Entity], given: Collection[str])
 def _without_numbers(entity: Entity, removed: Values) -> Values:
     """Return the values of what was removed, its extras that are numbers cleared too."""
     known = known_facts()[entity]
-    return FoundRow(removed, {fact: None for fact in extra_facts(entity) if known[fact].is_number}).values()
+    return FoundRow(
+        removed, {fact: None for fact in chassis_extra_facts(entity) if known[fact].is_number}
+    ).values()
 
 
 def _values(given: Mapping[str, FoundRow]) -> dict[str, Values]:
