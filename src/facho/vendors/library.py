@@ -71,9 +71,9 @@ def current_library() -> Library:
 
 def load_library(folder: Path) -> Library:
     """Read the operator's files. Those with mistakes are left out: a built-in profile stays in force."""
-    own = read_own_profiles(folder, _builtin_facts())
+    own = read_own_profiles(folder, builtin_facts())
     found = {file.name: file.profile for file in own.files if file.profile is not None}
-    facts = reduce(join_facts, (file.facts for file in own.files), _builtin_facts())
+    facts = reduce(join_facts, (file.facts for file in own.files), builtin_facts())
     return Library(dict(sorted({**builtin(), **found}.items())), facts, own)
 
 
@@ -127,7 +127,8 @@ def known_facts() -> Registry:
 
 
 @cache
-def _builtin_facts() -> Registry:
+def builtin_facts() -> Registry:
+    """Return the facts of the registry, with those that the built-in profiles declare."""
     return reduce(join_facts, (profile.own_facts for profile in builtin().values()), FACTS)
 
 
@@ -147,7 +148,7 @@ def load_facts(path: Path) -> Registry | None:
 
 
 def _known_beside(path: Path) -> Registry:
-    return facts_of_others(current_library().own.files, path, _builtin_facts())
+    return facts_of_others(current_library().own.files, path, builtin_facts())
 
 
 def with_extra(*paths: Path) -> Mapping[str, Profile]:

@@ -45,7 +45,7 @@ from facho.vendors.facts import TAKEN_NAMES
 from facho.vendors.index import join_arcs
 from facho.vendors.library import ProfileOrigin
 from facho.web.api.v1.health import HealthSerializer
-from facho.web.api.v1.onus import OnuSerializer
+from facho.web.api.v1.onus import WholeOnuSerializer
 from facho.web.api.v1.ports import PortSerializer, UnprovisionedSerializer, UplinkSerializer
 from facho.web.words.families import ORIGINS
 from tests.api_clients import asking
@@ -119,8 +119,14 @@ def page(client: Client, django_user_model: Any) -> Client:
 def test_the_facts_are_on_the_page_in_the_api_in_csv_and_found(onu: Onu, page: Client) -> None:
     api = asking(Role.VIEWER)
     shown = api.get(f"/api/v1/onus/{onu.pk}/").json()
-    assert shown["facts"] == {"wifi_clients": 12, "pon_mode": "router"}
-    for condition, count in (("wifi_clients>=12", 1), ("wifi_clients>=13", 0), ("pon_mode=router", 1)):
+    assert shown["facts"] == {"wifi_clients": 12, "pon_mode": "router", "noise_db": 31.5}
+    for condition, count in (
+        ("wifi_clients>=12", 1),
+        ("wifi_clients>=13", 0),
+        ("pon_mode=router", 1),
+        ("noise_db>=31.5", 1),
+        ("noise_db>=32", 0),
+    ):
         found = api.get("/api/v1/onus/", {"other_fact": condition, "olt": onu.olt_id}).json()["results"]
         assert len(found) == count
     # It has its columns from when a process starts.
@@ -131,10 +137,11 @@ def test_the_facts_are_on_the_page_in_the_api_in_csv_and_found(onu: Onu, page: C
     spec.loader.exec_module(exports)
     export = exports.EXPORTS["onus"]
     (told,) = csv.DictReader(io.StringIO("".join(export.csv(export.rows(None, None, None)))))
-    assert (told["wifi_clients"], told["pon_mode"]) == ("12", "router")
+    assert (told["wifi_clients"], told["pon_mode"], told["noise_db"]) == ("12", "router", "31.5")
     text = page.get(reverse("onu", args=[onu.pk])).content.decode()
     assert "Clientes Wi-Fi" in text
     assert "router" in text
+    assert "31,5 dB" in text
 
 
 @pytest.mark.parametrize(("fact", "values"), [("noise_db", [31.5, 31.5]), ("frames_s", [40.0])])
@@ -154,7 +161,7 @@ def test_no_declared_fact_can_have_the_name_of_something_else() -> None:
     for name in ("onus", "ports", "uplinks", "olt_health", "unprovisioned"):
         named.update((*EXPORTS[name].columns, *EXPORTS[name].judged.names))
     for serializer in (
-        OnuSerializer,
+        WholeOnuSerializer,
         PortSerializer,
         UplinkSerializer,
         HealthSerializer,

@@ -15,7 +15,7 @@ from facho.apps.chassis.found_rows import facts_among_extras
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
 from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
-from facho.apps.discovery.extra_facts import UNIS, extra_facts
+from facho.apps.discovery.extra_facts import UNIS, onu_extra_facts
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence, VersionCount
 from facho.apps.discovery.selectors import offline_since_of
 from facho.apps.execution_coordinator.models import (
@@ -82,7 +82,7 @@ def columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:
 def _onu_judge() -> Callable[..., tuple[Any, ...]]:
     silent = silent_olts(olts_under_maintenance(database_now()))
 
-    facts = extra_facts()
+    facts = onu_extra_facts()
 
     def judge(
         olt_id: int,
@@ -151,7 +151,7 @@ EXPORTS: Final = {
             # Not all columns are named in the source: those of profiles that declare facts are added.
             names=(
                 *("shown_state", "status", "cause", "weak", "unis", "offline_since", "offline_dated"),
-                *extra_facts(),
+                *onu_extra_facts(),
             ),
             needs=(
                 *("olt_id", "state", "down_cause", "presence", "optical_state", "extras"),

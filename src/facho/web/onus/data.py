@@ -13,6 +13,7 @@ from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 
 from facho.apps.chassis.models import PonPort
+from facho.apps.discovery.extra_facts import onu_facts_of_history_alone
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_events import POWERS, port_of
 from facho.apps.discovery.selectors import (
@@ -26,9 +27,15 @@ from facho.apps.discovery.selectors import (
     unis_of,
     weak_since,
 )
-from facho.apps.history.facts import history_facts
+from facho.apps.history.facts import counter_of_rate, history_facts
 from facho.apps.history.models import Subject
-from facho.apps.history.selectors import Series, onu_series
+from facho.apps.history.selectors import (
+    LATEST_WITHIN,
+    LatestNumber,
+    Series,
+    latest_of_series,
+    onu_series,
+)
 from facho.apps.localized_numbers import number
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
@@ -149,7 +156,10 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
     """Read the page in a fixed number of queries."""
     period = Period(now - timedelta(hours=hours), now, get_current_timezone())
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
-    series = onu_series(onu, history_facts(Subject.ONU), period.start, period.end + timedelta(seconds=1))
+    start, end = min(period.start, now - LATEST_WITHIN), period.end + timedelta(seconds=1)
+    whole_series = onu_series(onu, history_facts(Subject.ONU), start, end)
+    series = whole_series.since(period.start)
+    latest = latest_of_series(whole_series.since(now - LATEST_WITHIN), onu_facts_of_history_alone())
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
     every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
@@ -175,7 +185,7 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         traffic=traffic_chart(_("Traffic"), series.samples("down_bps"), series.samples("up_bps"), period),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
-        facts=_detail_facts(onu, collected, intervals),
+        facts=_detail_facts(onu, collected, intervals, latest),
         customer_ports=_customer_ports(onu),
     )
 
@@ -196,7 +206,10 @@ def _customer_ports(onu: Onu) -> list[CustomerPort]:
 
 
 def _detail_facts(
-    onu: Onu, collected: Mapping[str, datetime], intervals: Mapping[str, timedelta]
+    onu: Onu,
+    collected: Mapping[str, datetime],
+    intervals: Mapping[str, timedelta],
+    latest: Mapping[str, LatestNumber],
 ) -> list[DetailFact]:
     """Return the facts that have a value or were at least collected."""
     facts = [
@@ -212,6 +225,15 @@ def _detail_facts(
         *(
             DetailFact(fact_name(fact), text, collected.get(fact), intervals.get(fact))
             for fact, text in shown_facts(onu)
+        ),
+        *(
+            DetailFact(
+                fact_name(fact),
+                fact_value(fact, number.value),
+                number.at,
+                intervals.get(counter_of_rate(fact, Subject.ONU) or fact),
+            )
+            for fact, number in latest.items()
         ),
         DetailFact(_("Technology"), onu.technology.upper()),
         DetailFact(_("Index"), onu.raw_index),

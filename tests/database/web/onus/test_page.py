@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 from django.utils.html import strip_tags
 
 from facho.apps.chassis.models import Unprovisioned
@@ -24,6 +25,7 @@ from facho.core.reasons import to_json
 from facho.core.roles import Role
 from facho.engine.collect.onu_read import NEEDS_WALK
 from facho.web.onus.data import read_onu_page
+from facho.web.words.facts import fact_name, fact_value
 from tests.api_clients import person
 from tests.factories import at
 from tests.findings import an_olt
@@ -58,6 +60,21 @@ def test_an_onu_shows_what_is_known_and_how_old_it_is(viewer: Client) -> None:
     page = strip_tags(html)
     for shown in ("HWTC1234ABCD", "norte", "0/1/3:1", "-21.5", "collected 2 min", "not collected yet"):
         assert shown in page, shown
+
+
+def test_numbers_that_only_the_history_has_are_shown_with_their_time(viewer: Client) -> None:
+    onu = make(an_olt(), serial="HWTC1234ABCD")
+    add_frame(onu.olt, "11:20", {onu.id: 3.31}, fact="voltage_v")
+    add_frame(onu.olt, "11:30", {onu.id: 21_000_000.0}, fact="down_bps")
+    # A collection without an answer does not hide what was known.
+    add_frame(onu.olt, "11:40", {onu.id: None}, fact="voltage_v")
+    for hours, now in ((1, at("12:00")), (1, at("14:00")), (24, at("14:00"))):
+        shown = {fact.name: (fact.value, fact.at) for fact in read_onu_page(onu, hours, now, Config()).facts}
+        with translation.override("es"):
+            assert shown[fact_name("voltage_v")] == (fact_value("voltage_v", 3.31), at("11:20"))
+            assert shown[fact_name("down_bps")] == (fact_value("down_bps", 21e6), at("11:30"))
+    later = at("12:00") + timedelta(days=3)
+    assert not any(fact.at for fact in read_onu_page(onu, 24, later, Config()).facts)
 
 
 def test_its_states_and_its_power_are_drawn() -> None:
