@@ -45,6 +45,15 @@ class Library:
         return [name for name, profile in self.profiles.items() if profile.own_file and name in builtin()]
 
     @property
+    def refused(self) -> Mapping[str, OwnFile]:
+        """Return the files with mistakes by the built-in profile that is used in their place."""
+        return {
+            file.name: file
+            for file in self.own.files
+            if file.mistakes and file.name in builtin() and not self.profiles[file.name].own_file
+        }
+
+    @property
     def unusable(self) -> Mapping[str, OwnFile]:
         """Return the files by the family that has no profile because of their mistakes."""
         return {
@@ -100,6 +109,8 @@ class ProfileOrigin(enum.StrEnum):
     BUILTIN = "builtin"
     OWN = "own"
     REPLACED = "own-in-place-of-builtin"
+    # The file of the operator has mistakes: the built-in profile stays in force.
+    BUILTIN_INSTEAD = "builtin-in-place-of-own"
     # The file of the operator has mistakes, and there is no other.
     UNUSABLE = "unusable"
     # An operator's own brand, or one whose file was removed.
@@ -112,7 +123,7 @@ def profile_origin(name: str) -> ProfileOrigin:
     if profile is None:
         return ProfileOrigin.UNUSABLE if name in library.unusable else ProfileOrigin.NONE
     if not profile.own_file:
-        return ProfileOrigin.BUILTIN
+        return ProfileOrigin.BUILTIN_INSTEAD if name in library.refused else ProfileOrigin.BUILTIN
     return ProfileOrigin.REPLACED if name in builtin() else ProfileOrigin.OWN
 
 

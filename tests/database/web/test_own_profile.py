@@ -14,6 +14,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import translation
+from django.utils.html import escape
 
 from facho.apps.discovery.extra_facts import UNIS
 from facho.apps.discovery.models import Onu
@@ -47,7 +48,7 @@ from facho.vendors.library import ProfileOrigin
 from facho.web.api.v1.health import HealthSerializer
 from facho.web.api.v1.onus import WholeOnuSerializer
 from facho.web.api.v1.ports import PortSerializer, UnprovisionedSerializer, UplinkSerializer
-from facho.web.words.families import ORIGINS
+from facho.web.words.families import ORIGINS, profile_text
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 from tests.own_profiles import acme, using_profiles, write
@@ -261,6 +262,25 @@ def test_a_replaced_profile_is_noted_on_the_page_in_the_api_and_by_the_doctor(
     with using_profiles(folder):
         sync_profiles(profiles_in_use())
         assert families_to_sync(profiles_in_use()) == []
+
+
+def test_a_replacement_that_cannot_be_used_is_noted_on_the_page_and_in_the_api(
+    folder: Path, page: Client
+) -> None:
+    broken = acme().replace("profile: acme", "profile: huawei").replace("index: onu", "index: nowhere")
+    with using_profiles(write(folder, mine=broken)):
+        olts = {family: make_olt(f"of {family}", family) for family in ("huawei", "zte")}
+        with translation.override("es"):
+            note = escape(profile_text("huawei"))
+        assert "mine.yaml" in note
+        assert note in page.get(reverse("olt", args=[olts["huawei"].pk])).content.decode()
+        assert "mine.yaml" not in page.get(reverse("olt", args=[olts["zte"].pk])).content.decode()
+        assert note in page.get(reverse("admin:hosts_brand_changelist")).content.decode()
+        brands = {
+            each["name"]: each["profile"]
+            for each in asking(Role.VIEWER).get("/api/v1/brands/").json()["results"]
+        }
+        assert (brands["huawei"], brands["zte"]) == ("builtin-in-place-of-own", "builtin")
 
 
 def test_the_doctor_names_files_that_are_not_read_for_their_ending(folder: Path) -> None:
