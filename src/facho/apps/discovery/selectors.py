@@ -25,6 +25,7 @@ from facho.core.olt_status import OltStatus
 from facho.core.onu_states import DOWN_STATES, DownCause, OnuStatus, down_cause, onu_status, reported_states
 from facho.core.optics import has_weak_power
 from facho.vendors import Entity, Key, known_facts
+from facho.vendors.facts import full_fact_name
 from facho.vendors.index import intern_key, onu_key
 
 _CHUNK: Final = 2000
@@ -481,8 +482,11 @@ def unreadable_rows(olt_id: int) -> list[UnreadableRows]:
 
 
 def onus_collected_at(olt_id: int) -> dict[str, datetime]:
-    """Return when each fact of an OLT's ONUs was last collected in full, the latest first."""
-    rows = Collected.objects.filter(olt=olt_id, datum__in=known_facts()[Entity.ONU])
+    """Return when each fact of an OLT's ONUs and their customer ports was last collected in full, the latest
+    first.
+    """
+    names = [full_fact_name(of, fact) for of in (Entity.ONU, Entity.UNI) for fact in known_facts()[of]]
+    rows = Collected.objects.filter(olt=olt_id, datum__in=names)
     return dict(rows.order_by("-collected_at", "datum").values_list("datum", "collected_at"))
 
 

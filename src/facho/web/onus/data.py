@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models.functions import Coalesce
 from django.utils.timezone import get_current_timezone
@@ -43,6 +43,7 @@ from facho.core.freshness import is_stale
 from facho.core.optics import OpticalState, is_below, middle_half, power_difference
 from facho.core.traffic import DIRECTIONS
 from facho.vendors import Entity
+from facho.vendors.facts import full_fact_name
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
     ABSENT,
@@ -58,7 +59,7 @@ from facho.web.components.state_band import (
 )
 from facho.web.components.traffic_charts import traffic_chart
 from facho.web.words.events import describe_onu_event
-from facho.web.words.facts import fact_name, fact_unit, fact_value, shown_facts
+from facho.web.words.facts import fact_name, fact_unit, fact_value, named_facts, shown_facts
 
 # The periods that one can choose.
 HOURS: Final = (1, 6, 24, 7 * 24, 30 * 24)
@@ -110,20 +111,28 @@ class StateBand:
     known: timedelta
 
 
-class CustomerPort(NamedTuple):
-    number: str
-    # Each with its name and as it is shown.
-    facts: Sequence[tuple[str, str]]
-    # Empty where the ONU does not say whether its link is up.
-    state: str
-
-
 class DetailFact(NamedTuple):
     name: str
     value: str
     # When it was last collected.
     at: datetime | None = None
     every: timedelta | None = None
+
+
+class PortReading(NamedTuple):
+    """What was last collected of a customer port at one time."""
+
+    # Empty where the ONU does not say whether the link is up, or it was collected at another time.
+    state: str
+    # The others, each with its name and as it is shown.
+    facts: Sequence[tuple[str, str]]
+    at: datetime | None
+    every: timedelta | None
+
+
+class CustomerPort(NamedTuple):
+    number: str
+    readings: Sequence[PortReading]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,23 +195,28 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
         facts=_detail_facts(onu, collected, intervals, latest),
-        customer_ports=_customer_ports(onu),
+        customer_ports=_customer_ports(onu, collected, intervals),
     )
 
 
-def _customer_ports(onu: Onu) -> list[CustomerPort]:
-    return [
-        CustomerPort(
-            number,
-            [
-                (fact_name(fact, Entity.UNI), fact_value(fact, value, Entity.UNI))
-                for fact, value in port.items()
-                if fact != "state"
-            ],
-            port.get("state", ""),
-        )
-        for number, port in unis_of(onu).items()
-    ]
+def _customer_ports(
+    onu: Onu, collected: Mapping[str, datetime], intervals: Mapping[str, timedelta]
+) -> list[CustomerPort]:
+    def read_together(port: Mapping[str, Any]) -> list[PortReading]:
+        by_time: dict[datetime | None, list[str]] = {}
+        for fact in sorted(port, key=lambda each: each != "state"):
+            by_time.setdefault(collected.get(full_fact_name(Entity.UNI, fact)), []).append(fact)
+        return [
+            PortReading(
+                port["state"] if "state" in facts else "",
+                named_facts({fact: port[fact] for fact in facts if fact != "state"}, Entity.UNI),
+                at,
+                intervals.get(full_fact_name(Entity.UNI, facts[0])),
+            )
+            for at, facts in by_time.items()
+        ]
+
+    return [CustomerPort(number, read_together(port)) for number, port in unis_of(onu).items()]
 
 
 def _detail_facts(

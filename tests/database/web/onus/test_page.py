@@ -19,6 +19,7 @@ from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.selectors import Where, flapping, last_online, weak_onus, weak_since, weakest
 from facho.apps.discovery.store import note_collected
 from facho.apps.executions.models import Execution, State
+from facho.apps.extras import write_extras
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.reasons import to_json
@@ -75,6 +76,26 @@ def test_numbers_that_only_the_history_has_are_shown_with_their_time(viewer: Cli
             assert shown[fact_name("down_bps")] == (fact_value("down_bps", 21e6), at("11:30"))
     later = at("12:00") + timedelta(days=3)
     assert not any(fact.at for fact in read_onu_page(onu, 24, later, Config()).facts)
+
+
+def test_its_customer_ports_are_shown_with_their_age(viewer: Client) -> None:
+    unis = {"1": {"state": "up", "speed": "1000"}}
+    onu = make(an_olt(), serial="HWTC1234ABCD", extras=write_extras({"unis": unis}))
+    english = {"Accept-Language": "en"}
+    for state, speed, ages in (
+        (timedelta(hours=30), timedelta(hours=30), ["old: 1 d 06 h"]),
+        (timedelta(minutes=2), timedelta(minutes=2), ["collected 2 min"]),
+        (timedelta(minutes=2), timedelta(hours=30), ["collected 2 min", "old: 1 d 06 h"]),
+    ):
+        now = database_now()
+        note_collected(onu.olt_id, ["uni.state"], now - state)
+        note_collected(onu.olt_id, ["uni.speed"], now - speed)
+        html = viewer.get(f"/onus/{onu.id}/", headers=english).content.decode()
+        row = html.partition("Customer ports")[2].partition("</table>")[0]
+        assert row.count("data-stale-after") == len(ages)
+        assert row.count("fd-old") == sum(age.startswith("old") for age in ages)
+        for age in ages:
+            assert age in strip_tags(row)
 
 
 def test_its_states_and_its_power_are_drawn() -> None:
