@@ -13,6 +13,7 @@ from django.db.models import Model, QuerySet
 from facho.apps.access.models import AuditEntry
 from facho.apps.chassis.found_rows import facts_among_extras
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
+from facho.apps.chassis.selectors import hardware_versions
 from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
 from facho.apps.discovery.extra_facts import UNIS, onu_extra_facts
@@ -105,7 +106,12 @@ def _onu_judge() -> Callable[..., tuple[Any, ...]]:
     return judge
 
 
-def other_facts(model: type[Model], shown: Collection[str]) -> Judged:
+def _olt_judge() -> Callable[..., tuple[Any, ...]]:
+    hardware = hardware_versions()
+    return lambda olt_id: (hardware.get(olt_id, ""),)
+
+
+def chassis_facts(model: type[Model], shown: Collection[str]) -> Judged:
     """Return the columns of the facts that have none of their own in the table.
 
     The reported name of an OLT is beside the name of its part, which `shown` has already.
@@ -121,7 +127,7 @@ def other_facts(model: type[Model], shown: Collection[str]) -> Judged:
 
 
 def _chassis_export(model: type[Model], shown: tuple[str, ...], at: str = "") -> Export:
-    return Export(model, columns(shown, olt="olt__name"), at=at, judged=other_facts(model, shown))
+    return Export(model, columns(shown, olt="olt__name"), at=at, judged=chassis_facts(model, shown))
 
 
 EXPORTS: Final = {
@@ -203,6 +209,7 @@ EXPORTS: Final = {
             brand="brand__name", model="model__name",
         ),
         of="id",
+        judged=Judged(names=("hw_version",), needs=("pk",), begin=_olt_judge),
     ),
     "jobs": Export(
         SnmpJob,
