@@ -48,6 +48,7 @@ from facho.vendors.library import ProfileOrigin
 from facho.web.api.v1.health import HealthSerializer
 from facho.web.api.v1.onus import WholeOnuSerializer
 from facho.web.api.v1.ports import PortSerializer, UnprovisionedSerializer, UplinkSerializer
+from facho.web.words.facts import fact_value
 from facho.web.words.families import ORIGINS, profile_text
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -143,6 +144,11 @@ def test_the_facts_are_on_the_page_in_the_api_in_csv_and_found(onu: Onu, page: C
     assert "Clientes Wi-Fi" in text
     assert "router" in text
     assert "31,5 dB" in text
+
+
+def test_its_states_are_shown_readably_and_texts_as_they_are(folder: Path) -> None:
+    assert fact_value("pon_mode", "wan_router") == "wan router"
+    assert fact_value("line_profile", "fiber_100_home") == "fiber_100_home"
 
 
 @pytest.mark.parametrize(("fact", "values"), [("noise_db", [31.5, 31.5]), ("frames_s", [40.0])])

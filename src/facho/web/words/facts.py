@@ -102,6 +102,9 @@ def fact_value(fact: str, value: object, entity: Entity = Entity.ONU) -> str:
     known = known_facts()[entity].get(fact)
     if (words := _WORDS.get(entity, {}).get(fact)) is not None:
         return str(words.get(str(value), value))
+    if known is not None and known.kind is Kind.WORD:
+        # A state that a profile declares has no name in any language.
+        return str(value).replace("_", " ")
     if known is not None and known.kind is Kind.DATE:
         return olt_date(str(value))
     unit = known.unit if known is not None else ""
