@@ -337,7 +337,7 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         unknown_because=None if shown.because is None else shown.because.value,
         offline_since=offline_since(onu).at,
         offline_dated=offline_since(onu).is_dated,
-        facts=other_facts(onu),
+        facts=onu_extra_values(onu),
         unis=unis_of(onu),
     )
 
@@ -372,7 +372,7 @@ def offline_since_of(state: str, at: datetime | None, is_dated: bool, extras: st
 _LAST_DOWN: Final = "last_down"
 
 
-def other_facts(onu: Onu) -> dict[str, Any]:
+def onu_extra_values(onu: Onu) -> dict[str, Any]:
     """Return the facts of an ONU that have no column of their own, by name."""
     return {fact: value for fact, value in read_extras(onu.extras).items() if fact not in (UNIS, OLT_DATES)}
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Model, QuerySet
 
 from facho.apps.access.models import AuditEntry
-from facho.apps.chassis.found_rows import facts_among_extras
+from facho.apps.chassis.chassis_facts import facts_among_extras
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
 from facho.apps.chassis.selectors import hardware_versions
 from facho.apps.db.database import database_now
@@ -111,7 +111,7 @@ def _olt_judge() -> Callable[..., tuple[Any, ...]]:
     return lambda olt_id: (hardware.get(olt_id, ""),)
 
 
-def chassis_facts(model: type[Model], shown: Collection[str]) -> Judged:
+def chassis_extra_columns(model: type[Model], shown: Collection[str]) -> Judged:
     """Return the columns of the facts that have none of their own in the table.
 
     The reported name of an OLT is beside the name of its part, which `shown` has already.
@@ -127,7 +127,7 @@ def chassis_facts(model: type[Model], shown: Collection[str]) -> Judged:
 
 
 def _chassis_export(model: type[Model], shown: tuple[str, ...], at: str = "") -> Export:
-    return Export(model, columns(shown, olt="olt__name"), at=at, judged=chassis_facts(model, shown))
+    return Export(model, columns(shown, olt="olt__name"), at=at, judged=chassis_extra_columns(model, shown))
 
 
 EXPORTS: Final = {

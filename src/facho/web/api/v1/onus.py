@@ -26,10 +26,10 @@ from facho.apps.discovery.selectors import (
     interface_of,
     is_weak,
     offline_since,
+    onu_extra_values,
     onus_down_by,
     onus_in_state,
     onus_with_ip,
-    other_facts,
     unis_of,
     weak_onus,
 )
@@ -89,7 +89,7 @@ class OnuSerializer(OltRowSerializer[Onu]):
         return offline_since(onu).is_dated
 
     def get_facts(self, onu: Onu) -> dict[str, Any]:
-        return other_facts(onu)
+        return onu_extra_values(onu)
 
     def get_unis(self, onu: Onu) -> dict[str, dict[str, Any]]:
         return unis_of(onu)
