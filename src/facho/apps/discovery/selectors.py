@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
-from facho.apps.discovery.extra_facts import UNIS
+from facho.apps.discovery.extra_facts import UNIS, onu_facts_of_history_alone
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.roster import index_octets, interface
@@ -374,7 +374,8 @@ _LAST_DOWN: Final = "last_down"
 
 def onu_extra_values(onu: Onu) -> dict[str, Any]:
     """Return the facts of an ONU that have no column of their own, by name."""
-    return {fact: value for fact, value in read_extras(onu.extras).items() if fact not in (UNIS, OLT_DATES)}
+    others = (UNIS, OLT_DATES, *onu_facts_of_history_alone())
+    return {fact: value for fact, value in read_extras(onu.extras).items() if fact not in others}
 
 
 def unis_of(onu: Onu) -> dict[str, dict[str, Any]]:
