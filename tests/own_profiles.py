@@ -15,7 +15,7 @@ from facho import config
 from facho.vendors import library
 
 # These do not depend on what is in use.
-_KEPT: Final = ("builtin", "_builtin_facts", "set_private_umask")
+_KEPT: Final = ("builtin", "builtin_facts", "set_private_umask")
 
 ACME = """\
 profile: acme

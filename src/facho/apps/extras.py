@@ -21,19 +21,15 @@ _LONGEST = 255
 _LARGEST = 2**53
 
 
-def facts_without_column(
-    entity: Entity, own: Container[str], *, with_history: bool = True
-) -> tuple[str, ...]:
-    """Return the facts of an entity that are kept as extras: all but those in a column of their `own`.
+def facts_without_column(entity: Entity, own: Container[str]) -> tuple[str, ...]:
+    """Return the facts of an entity that may be kept as extras: all but those in a column of their `own`.
 
     Counters become rates, and rates are in the history alone.
     """
     return tuple(
         name
         for name, fact in known_facts()[entity].items()
-        if name not in own
-        and not (fact.is_counter or fact.kind is Kind.RATE)
-        and (with_history or not fact.history)
+        if name not in own and not (fact.is_counter or fact.kind is Kind.RATE)
     )
 
 

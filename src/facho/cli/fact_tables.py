@@ -29,6 +29,9 @@ A job names a fact of ONUs alone, others with what they are of: `serial`, `port.
 are kept over time and can be charted. A counter is not kept itself: it becomes the rate that is named. A
 value out of its plausible range is no value. The words of states are in
 [profiles.md](profiles.md#states-and-causes).
+
+`voltage_v`, `bias_ma` and the rates of an ONU are in its history alone: the page of the ONU, `onus/ID/` and
+`facho onu show` have the latest values with their time, lists and CSV files have none.
 """
 _FAMILIES: Final = f"""\
 ## Facts of each family

@@ -15,7 +15,7 @@ app = typer.Typer()
 _EXAMPLES: Final = """
 **Examples**
 
-`facho versions`  how many ONUs have each model, firmware and hardware, and how many OLTs each software
+`facho versions`  how many ONUs have each model, firmware and hardware, and how many OLTs each version
 
 `facho versions --site Centro --json`
 
@@ -24,7 +24,7 @@ _EXAMPLES: Final = """
 `facho export versions -o versions.csv`  by OLT, for a spreadsheet
 """
 _ONU_COLUMNS: Final = ("model", "sw_version", "hw_version", "onus")
-_OLT_COLUMNS: Final = ("brand", "model", "version", "olts")
+_OLT_COLUMNS: Final = ("brand", "model", "version", "hw_version", "olts")
 
 
 @app.command(epilog=_EXAMPLES)

@@ -20,6 +20,7 @@ from facho.vendors.index import Key
 from facho.vendors.library import (
     GENERIC,
     builtin,
+    builtin_facts,
     current_library,
     known_facts,
     load,
@@ -45,6 +46,7 @@ __all__ = [
     "State",
     "UnreadableRows",
     "builtin",
+    "builtin_facts",
     "current_library",
     "detect",
     "find_interface",

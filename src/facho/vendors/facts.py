@@ -221,7 +221,7 @@ _LONGEST_UNIT: Final = 20
 TAKEN_NAMES: Final = frozenset(
     {
         "address", "autofind", "cause", "details", "discovery", "extras", "facts", "first_seen", "health",
-        "history", "id", "identity", "interface", "kind", "last_seen", "missed", "offline_dated",
+        "history", "id", "identity", "interface", "kind", "last_seen", "latest", "missed", "offline_dated",
         "offline_since", "olt", "olt_dates", "olt_name", "onus_online_told", "onus_told", "optical_state",
         "optics", "part", "place", "ports", "presence", "raw_index", "reported_name", "rx_usual_dbm",
         "rx_usual_of", "shown_state", "site", "status", "technology", "traffic", "unis", "updated_at",

@@ -45,6 +45,15 @@ class Library:
         return [name for name, profile in self.profiles.items() if profile.own_file and name in builtin()]
 
     @property
+    def refused(self) -> Mapping[str, OwnFile]:
+        """Return the files with mistakes by the built-in profile that is used in their place."""
+        return {
+            file.name: file
+            for file in self.own.files
+            if file.mistakes and file.name in builtin() and not self.profiles[file.name].own_file
+        }
+
+    @property
     def unusable(self) -> Mapping[str, OwnFile]:
         """Return the files by the family that has no profile because of their mistakes."""
         return {
@@ -71,9 +80,9 @@ def current_library() -> Library:
 
 def load_library(folder: Path) -> Library:
     """Read the operator's files. Those with mistakes are left out: a built-in profile stays in force."""
-    own = read_own_profiles(folder, _builtin_facts())
+    own = read_own_profiles(folder, builtin_facts())
     found = {file.name: file.profile for file in own.files if file.profile is not None}
-    facts = reduce(join_facts, (file.facts for file in own.files), _builtin_facts())
+    facts = reduce(join_facts, (file.facts for file in own.files), builtin_facts())
     return Library(dict(sorted({**builtin(), **found}.items())), facts, own)
 
 
@@ -100,6 +109,8 @@ class ProfileOrigin(enum.StrEnum):
     BUILTIN = "builtin"
     OWN = "own"
     REPLACED = "own-in-place-of-builtin"
+    # The file of the operator has mistakes: the built-in profile stays in force.
+    BUILTIN_INSTEAD = "builtin-in-place-of-own"
     # The file of the operator has mistakes, and there is no other.
     UNUSABLE = "unusable"
     # An operator's own brand, or one whose file was removed.
@@ -112,7 +123,7 @@ def profile_origin(name: str) -> ProfileOrigin:
     if profile is None:
         return ProfileOrigin.UNUSABLE if name in library.unusable else ProfileOrigin.NONE
     if not profile.own_file:
-        return ProfileOrigin.BUILTIN
+        return ProfileOrigin.BUILTIN_INSTEAD if name in library.refused else ProfileOrigin.BUILTIN
     return ProfileOrigin.REPLACED if name in builtin() else ProfileOrigin.OWN
 
 
@@ -127,7 +138,8 @@ def known_facts() -> Registry:
 
 
 @cache
-def _builtin_facts() -> Registry:
+def builtin_facts() -> Registry:
+    """Return the facts of the registry, with those that the built-in profiles declare."""
     return reduce(join_facts, (profile.own_facts for profile in builtin().values()), FACTS)
 
 
@@ -147,7 +159,7 @@ def load_facts(path: Path) -> Registry | None:
 
 
 def _known_beside(path: Path) -> Registry:
-    return facts_of_others(current_library().own.files, path, _builtin_facts())
+    return facts_of_others(current_library().own.files, path, builtin_facts())
 
 
 def with_extra(*paths: Path) -> Mapping[str, Profile]:

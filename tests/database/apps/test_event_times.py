@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import ClockState, EventKind, Onu, OnuEvent
 from facho.apps.discovery.olt_clocks import ClockReading
-from facho.apps.discovery.selectors import last_online, offline_since, other_facts
+from facho.apps.discovery.selectors import last_online, offline_since, onu_extra_values
 from facho.apps.discovery.store import note_collected, store_findings
 from facho.apps.hosts.models import Olt
 from facho.vendors import State
@@ -70,7 +70,7 @@ def test_an_outage_has_the_time_of_the_olt_beside_when_it_was_seen(olt: Olt) -> 
     assert event().at == SECOND
     assert near(event().happened_at, HAPPENED)
     assert (offline_since(onu).at, offline_since(onu).is_dated) == (event().happened_at, True)
-    assert near(datetime.fromisoformat(other_facts(onu)["last_down"]), HAPPENED)
+    assert near(datetime.fromisoformat(onu_extra_values(onu)["last_down"]), HAPPENED)
     assert last_online([onu], SECOND)[onu.id] == event().happened_at
 
 
@@ -82,7 +82,7 @@ def test_a_clock_that_was_never_set_gives_no_date(olt: Olt) -> None:
     assert (since.at, since.is_dated) == (SECOND, False)
     # The page says what the OLT said.
     assert since.refused.startswith("1972-02-15")
-    assert "last_down" not in other_facts(onu)
+    assert "last_down" not in onu_extra_values(onu)
 
 
 def test_a_date_of_an_earlier_outage_is_not_that_of_this_one(olt: Olt) -> None:
@@ -141,19 +141,19 @@ def test_dates_without_a_zone_are_in_that_of_a_clock_which_says_another_than_the
 
     collect_zoned(FIRST, FIRST, found=discovered({1: "HWTC00000001"}))
     collect_zoned(FIRST + timedelta(days=3), FIRST + timedelta(days=1, hours=8))
-    found = datetime.fromisoformat(other_facts(Onu.objects.get())["last_down"])
+    found = datetime.fromisoformat(onu_extra_values(Onu.objects.get())["last_down"])
     assert near(found, FIRST + timedelta(days=1))
 
 
 def test_a_clock_that_is_set_later_does_not_change_what_was_dated(olt: Olt) -> None:
     collect(olt, SECOND, offline(HAPPENED + LOCAL))
-    before = other_facts(Onu.objects.get())["last_down"]
+    before = onu_extra_values(Onu.objects.get())["last_down"]
     for minutes in (5, 10):
         later = SECOND + timedelta(minutes=minutes)
         collect(olt, later, offline(HAPPENED + LOCAL), ahead=timedelta(hours=3))
     assert ClockState.objects.get().has_jumped
     onu = Onu.objects.get()
-    assert other_facts(onu)["last_down"] == before
+    assert onu_extra_values(onu)["last_down"] == before
     assert near(offline_since(onu).at, HAPPENED)
 
 

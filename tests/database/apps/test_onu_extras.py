@@ -16,7 +16,7 @@ from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import ClockState, Onu
 from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.onu_search import search_onus
-from facho.apps.discovery.selectors import onus_with_ip
+from facho.apps.discovery.selectors import onu_extra_values, onus_with_ip
 from facho.apps.extras import read_extras
 from facho.apps.hosts.models import Olt
 from facho.engine.upkeep.exports import EXPORTS
@@ -146,6 +146,12 @@ def test_an_offline_onu_loses_what_only_online_ones_are_asked_for() -> None:
     store(olt, Finding(facts([]), of_online=frozenset({"catv_rx_dbm"})))
     assert "catv_rx_dbm" not in extras("A")
     assert extras("A")["mac_count"] == 3
+
+
+def test_a_declared_number_that_became_a_built_in_one_is_not_shown_as_it_was_then() -> None:
+    """From then on its values are in the history alone."""
+    onu = Onu(extras='{"mac_count":3,"voltage_v":3.2}')
+    assert onu_extra_values(onu) == {"mac_count": 3}
 
 
 def test_counters_and_numbers_with_a_history_do_not_rewrite_the_row() -> None:

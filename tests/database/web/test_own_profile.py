@@ -14,6 +14,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import translation
+from django.utils.html import escape
 
 from facho.apps.discovery.extra_facts import UNIS
 from facho.apps.discovery.models import Onu
@@ -45,9 +46,10 @@ from facho.vendors.facts import TAKEN_NAMES
 from facho.vendors.index import join_arcs
 from facho.vendors.library import ProfileOrigin
 from facho.web.api.v1.health import HealthSerializer
-from facho.web.api.v1.onus import OnuSerializer
+from facho.web.api.v1.onus import WholeOnuSerializer
 from facho.web.api.v1.ports import PortSerializer, UnprovisionedSerializer, UplinkSerializer
-from facho.web.words.families import ORIGINS
+from facho.web.words.facts import fact_value
+from facho.web.words.families import ORIGINS, profile_text
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 from tests.own_profiles import acme, using_profiles, write
@@ -119,8 +121,14 @@ def page(client: Client, django_user_model: Any) -> Client:
 def test_the_facts_are_on_the_page_in_the_api_in_csv_and_found(onu: Onu, page: Client) -> None:
     api = asking(Role.VIEWER)
     shown = api.get(f"/api/v1/onus/{onu.pk}/").json()
-    assert shown["facts"] == {"wifi_clients": 12, "pon_mode": "router"}
-    for condition, count in (("wifi_clients>=12", 1), ("wifi_clients>=13", 0), ("pon_mode=router", 1)):
+    assert shown["facts"] == {"wifi_clients": 12, "pon_mode": "router", "noise_db": 31.5}
+    for condition, count in (
+        ("wifi_clients>=12", 1),
+        ("wifi_clients>=13", 0),
+        ("pon_mode=router", 1),
+        ("noise_db>=31.5", 1),
+        ("noise_db>=32", 0),
+    ):
         found = api.get("/api/v1/onus/", {"other_fact": condition, "olt": onu.olt_id}).json()["results"]
         assert len(found) == count
     # It has its columns from when a process starts.
@@ -131,10 +139,16 @@ def test_the_facts_are_on_the_page_in_the_api_in_csv_and_found(onu: Onu, page: C
     spec.loader.exec_module(exports)
     export = exports.EXPORTS["onus"]
     (told,) = csv.DictReader(io.StringIO("".join(export.csv(export.rows(None, None, None)))))
-    assert (told["wifi_clients"], told["pon_mode"]) == ("12", "router")
+    assert (told["wifi_clients"], told["pon_mode"], told["noise_db"]) == ("12", "router", "31.5")
     text = page.get(reverse("onu", args=[onu.pk])).content.decode()
     assert "Clientes Wi-Fi" in text
     assert "router" in text
+    assert "31,5 dB" in text
+
+
+def test_its_states_are_shown_readably_and_texts_as_they_are(folder: Path) -> None:
+    assert fact_value("pon_mode", "wan_router") == "wan router"
+    assert fact_value("line_profile", "fiber_100_home") == "fiber_100_home"
 
 
 @pytest.mark.parametrize(("fact", "values"), [("noise_db", [31.5, 31.5]), ("frames_s", [40.0])])
@@ -154,7 +168,7 @@ def test_no_declared_fact_can_have_the_name_of_something_else() -> None:
     for name in ("onus", "ports", "uplinks", "olt_health", "unprovisioned"):
         named.update((*EXPORTS[name].columns, *EXPORTS[name].judged.names))
     for serializer in (
-        OnuSerializer,
+        WholeOnuSerializer,
         PortSerializer,
         UplinkSerializer,
         HealthSerializer,
@@ -254,6 +268,25 @@ def test_a_replaced_profile_is_noted_on_the_page_in_the_api_and_by_the_doctor(
     with using_profiles(folder):
         sync_profiles(profiles_in_use())
         assert families_to_sync(profiles_in_use()) == []
+
+
+def test_a_replacement_that_cannot_be_used_is_noted_on_the_page_and_in_the_api(
+    folder: Path, page: Client
+) -> None:
+    broken = acme().replace("profile: acme", "profile: huawei").replace("index: onu", "index: nowhere")
+    with using_profiles(write(folder, mine=broken)):
+        olts = {family: make_olt(f"of {family}", family) for family in ("huawei", "zte")}
+        with translation.override("es"):
+            note = escape(profile_text("huawei"))
+        assert "mine.yaml" in note
+        assert note in page.get(reverse("olt", args=[olts["huawei"].pk])).content.decode()
+        assert "mine.yaml" not in page.get(reverse("olt", args=[olts["zte"].pk])).content.decode()
+        assert note in page.get(reverse("admin:hosts_brand_changelist")).content.decode()
+        brands = {
+            each["name"]: each["profile"]
+            for each in asking(Role.VIEWER).get("/api/v1/brands/").json()["results"]
+        }
+        assert (brands["huawei"], brands["zte"]) == ("builtin-in-place-of-own", "builtin")
 
 
 def test_the_doctor_names_files_that_are_not_read_for_their_ending(folder: Path) -> None:

@@ -47,10 +47,18 @@ def test_a_file_replaces_the_built_in_profile_of_its_name_and_that_is_shown(tmp_
 
 
 def test_a_broken_file_leaves_the_built_in_profile_in_force(tmp_path: Path) -> None:
-    library = load_library(write(tmp_path, huawei="profile: huawei\ntitle: [1"))
-    assert library.profiles["huawei"] is builtin()["huawei"]
-    assert mistakes(library)[0].startswith("huawei.yaml, line 3: this is not YAML: ")
-    assert not library.unusable
+    with using_profiles(write(tmp_path, huawei="profile: huawei\ntitle: [1")) as library:
+        assert library.profiles["huawei"] is builtin()["huawei"]
+        assert mistakes(library)[0].startswith("huawei.yaml, line 3: this is not YAML: ")
+        assert not library.unusable
+        assert profile_origin("huawei") is ProfileOrigin.BUILTIN_INSTEAD
+        assert profile_origin("zte") is ProfileOrigin.BUILTIN
+
+
+def test_a_second_file_of_a_name_that_is_refused_leaves_the_first_in_force(tmp_path: Path) -> None:
+    ours = acme().replace("profile: acme", "profile: huawei")
+    with using_profiles(write(tmp_path, a=ours, b=ours)):
+        assert profile_origin("huawei") is ProfileOrigin.REPLACED
 
 
 def test_a_broken_family_of_ones_own_is_known_to_be_unusable(tmp_path: Path) -> None:

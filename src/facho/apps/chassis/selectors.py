@@ -190,12 +190,21 @@ def last_values(values: Mapping[str, Sequence[float | None]]) -> dict[str, float
     return {fact: value for fact, value in last.items() if value is not None}
 
 
+_OF_THE_OLT: Final = OltHealth.objects.filter(olt=OuterRef("pk"), part=PartKind.OLT)
 # The model of an OLT: that of its settings, or what it says. Empty if neither is known.
 MODEL_NAME: Final = Coalesce(
     NullIf("model__name", Value("")),
-    Subquery(OltHealth.objects.filter(olt=OuterRef("pk"), part=PartKind.OLT).values("name")[:1]),
+    Subquery(_OF_THE_OLT.values("name")[:1]),
     Value(""),
 )
+# What an OLT says of its hardware. Empty if it is not known.
+HARDWARE_VERSION: Final = Coalesce(Subquery(_OF_THE_OLT.values("hw_version")[:1]), Value(""))
+
+
+def hardware_versions() -> dict[int, str]:
+    """Return the hardware version of each OLT that says it."""
+    known = OltHealth.objects.filter(part=PartKind.OLT).exclude(hw_version="")
+    return dict(known.values_list("olt_id", "hw_version"))
 
 
 def known_kinds(olt_id: int) -> set[str]:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from facho.apps.chassis.found_rows import (
-    FoundRow,
+from facho.apps.chassis.chassis_facts import (
+    ChassisRow,
+    chassis_extra_facts,
     column_value,
-    extra_facts,
     frame_values,
     merge_rows,
     part_rows,
@@ -119,10 +119,12 @@ def _removed_parts(olt_id: int, kinds: Iterable[Entity], given: Collection[str])
 def _without_numbers(entity: Entity, removed: Values) -> Values:
     """Return the values of what was removed, its extras that are numbers cleared too."""
     known = known_facts()[entity]
-    return FoundRow(removed, {fact: None for fact in extra_facts(entity) if known[fact].is_number}).values()
+    return ChassisRow(
+        removed, {fact: None for fact in chassis_extra_facts(entity) if known[fact].is_number}
+    ).values()
 
 
-def _values(given: Mapping[str, FoundRow]) -> dict[str, Values]:
+def _values(given: Mapping[str, ChassisRow]) -> dict[str, Values]:
     return {name: row.values() for name, row in given.items()}
 
 
@@ -161,7 +163,7 @@ def _write_events(olt_id: int, new: Iterable[Values], now: datetime) -> None:
     insert_rows(OnuEvent, ("olt", "kind", "at", "serial", "place"), events)
 
 
-def _unprovisioned_row(key: Key, row: FoundRow) -> tuple[str, Values]:
+def _unprovisioned_row(key: Key, row: ChassisRow) -> tuple[str, Values]:
     known = [row.columns.get(identity, "") for identity in ("serial", "mac")]
     identity = next((each for each in known if not is_blank(each)), str(key))
     place = str(key._replace(onu=None, extra=None))

@@ -11,7 +11,7 @@ from facho.apps.discovery.findings import FindingRows, offline_positions
 from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.roster import EXTRAS, IDENTITY, PARTS, VALUES, Roster
 from facho.apps.extras import extra_value, facts_without_column, merge_extras, read_extras
-from facho.vendors import Entity, Facts, Key
+from facho.vendors import Entity, Facts, Key, builtin_facts, known_facts
 
 # The key of the customer ports among the extras: the facts of each by its number.
 UNIS: Final = "unis"
@@ -19,22 +19,36 @@ _OWN_COLUMNS: Final = frozenset(each.name for each in (*IDENTITY, *VALUES, *PART
 
 
 @cache
-def extra_facts() -> tuple[str, ...]:
+def onu_extra_facts() -> tuple[str, ...]:
     """Return the facts of ONUs that are kept as extras.
 
-    Numbers that have a history change with every collection: their last value is there, and the row of the
-    ONU is not rewritten for it.
+    Built-in numbers that have a history are not: they change with every collection, and the row of every
+    ONU would be rewritten for them. The operator declared the others to see and search them.
     """
-    return facts_without_column(Entity.ONU, _OWN_COLUMNS, with_history=False)
+    builtin = builtin_facts()[Entity.ONU]
+    return tuple(
+        name
+        for name in facts_without_column(Entity.ONU, _OWN_COLUMNS)
+        if not (name in builtin and builtin[name].history)
+    )
+
+
+@cache
+def onu_facts_of_history_alone() -> tuple[str, ...]:
+    """Return the facts of ONUs of which the history alone has values: neither a column nor the extras."""
+    elsewhere = {*_OWN_COLUMNS, *onu_extra_facts()}
+    return tuple(
+        name for name, fact in known_facts()[Entity.ONU].items() if fact.history and name not in elsewhere
+    )
 
 
 def has_extras(rows: FindingRows) -> bool:
     asked = (*rows.facts.columns, *rows.finding.of_online)
-    return len(rows.finding.unis) > 0 or any(fact in extra_facts() for fact in asked)
+    return len(rows.finding.unis) > 0 or any(fact in onu_extra_facts() for fact in asked)
 
 
 def _extras_of(rows: FindingRows) -> list[str]:
-    return [fact for fact in extra_facts() if fact in rows.facts.columns]
+    return [fact for fact in onu_extra_facts() if fact in rows.facts.columns]
 
 
 def fill_extras(roster: Roster, collection: Sequence[FindingRows], times: EventTimes | None = None) -> None:
@@ -105,7 +119,7 @@ def _collect_fact(found: dict[int, dict[str, Any]], rows: FindingRows, fact: str
 def _clear_offline(found: dict[int, dict[str, Any]], roster: Roster, rows: FindingRows) -> None:
     """Clear the facts of ONUs that were not asked because they are not online."""
     kept = {fact for fact, _ in rows.finding.keep_last}
-    if stale := [fact for fact in extra_facts() if fact in rows.finding.of_online and fact not in kept]:
+    if stale := [fact for fact in onu_extra_facts() if fact in rows.finding.of_online and fact not in kept]:
         for position in offline_positions(roster):
             if roster[EXTRAS][position]:
                 found.setdefault(position, {}).update(dict.fromkeys(stale))

@@ -11,7 +11,7 @@ from django.db.models import FloatField, Func, Model, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
-from facho.apps.discovery.extra_facts import extra_facts
+from facho.apps.discovery.extra_facts import onu_extra_facts
 from facho.apps.discovery.roster import EXTRAS
 from facho.vendors import Entity, known_facts
 from facho.vendors.facts import Fact
@@ -61,7 +61,7 @@ class FactCondition:
 
 
 def _facts_of_onus() -> dict[str, Fact]:
-    return {fact: known_facts()[Entity.ONU][fact] for fact in extra_facts()}
+    return {fact: known_facts()[Entity.ONU][fact] for fact in onu_extra_facts()}
 
 
 class JsonValue(Func):

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
-from facho.apps.discovery.extra_facts import UNIS
+from facho.apps.discovery.extra_facts import UNIS, onu_facts_of_history_alone
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.olt_clocks import OLT_DATES
 from facho.apps.discovery.roster import index_octets, interface
@@ -25,6 +25,7 @@ from facho.core.olt_status import OltStatus
 from facho.core.onu_states import DOWN_STATES, DownCause, OnuStatus, down_cause, onu_status, reported_states
 from facho.core.optics import has_weak_power
 from facho.vendors import Entity, Key, known_facts
+from facho.vendors.facts import full_fact_name
 from facho.vendors.index import intern_key, onu_key
 
 _CHUNK: Final = 2000
@@ -336,7 +337,7 @@ def _row(onu: Onu, maintained: Container[int]) -> OnuRow:
         unknown_because=None if shown.because is None else shown.because.value,
         offline_since=offline_since(onu).at,
         offline_dated=offline_since(onu).is_dated,
-        facts=other_facts(onu),
+        facts=onu_extra_values(onu),
         unis=unis_of(onu),
     )
 
@@ -371,9 +372,10 @@ def offline_since_of(state: str, at: datetime | None, is_dated: bool, extras: st
 _LAST_DOWN: Final = "last_down"
 
 
-def other_facts(onu: Onu) -> dict[str, Any]:
+def onu_extra_values(onu: Onu) -> dict[str, Any]:
     """Return the facts of an ONU that have no column of their own, by name."""
-    return {fact: value for fact, value in read_extras(onu.extras).items() if fact not in (UNIS, OLT_DATES)}
+    others = (UNIS, OLT_DATES, *onu_facts_of_history_alone())
+    return {fact: value for fact, value in read_extras(onu.extras).items() if fact not in others}
 
 
 def unis_of(onu: Onu) -> dict[str, dict[str, Any]]:
@@ -481,8 +483,11 @@ def unreadable_rows(olt_id: int) -> list[UnreadableRows]:
 
 
 def onus_collected_at(olt_id: int) -> dict[str, datetime]:
-    """Return when each fact of an OLT's ONUs was last collected in full, the latest first."""
-    rows = Collected.objects.filter(olt=olt_id, datum__in=known_facts()[Entity.ONU])
+    """Return when each fact of an OLT's ONUs and their customer ports was last collected in full, the latest
+    first.
+    """
+    names = [full_fact_name(of, fact) for of in (Entity.ONU, Entity.UNI) for fact in known_facts()[of]]
+    rows = Collected.objects.filter(olt=olt_id, datum__in=names)
     return dict(rows.order_by("-collected_at", "datum").values_list("datum", "collected_at"))
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from django.db.models import Count, QuerySet, Sum
 
-from facho.apps.chassis.selectors import MODEL_NAME
+from facho.apps.chassis.selectors import HARDWARE_VERSION, MODEL_NAME
 from facho.apps.db import sql
 from facho.apps.discovery.models import Presence, VersionCount
 from facho.apps.hosts.models import Olt
@@ -89,6 +89,7 @@ class OltVersion:
     model_id: int | None
     model: str
     version: str
+    hw_version: str
     olts: int
 
 
@@ -114,14 +115,15 @@ def count_by(versions: Iterable[OnuVersion], *columns: str) -> Sequence[tuple[tu
 
 
 def count_olt_versions(of: VersionsOf) -> list[OltVersion]:
-    """Return the OLTs by brand, model and version, the most frequent first."""
-    columns = ("brand_id", "brand__name", "brand__title", "model_id", "model_name", "version")
-    olts = of.narrow(Olt.objects.filter(removed_at=None)).annotate(model_name=MODEL_NAME)
+    """Return the OLTs by brand, model, software and hardware, the most frequent first."""
+    columns = ("brand_id", "brand__name", "brand__title", "model_id", "model_name", "version", "hw_version")
+    olts = of.narrow(Olt.objects.filter(removed_at=None))
+    olts = olts.annotate(model_name=MODEL_NAME, hw_version=HARDWARE_VERSION)
     rows = olts.order_by().values_list(*columns)
     found = [
         _olt_version(dict(zip((*columns, "olts"), row, strict=True))) for row in rows.annotate(Count("id"))
     ]
-    return sorted(found, key=lambda each: (-each.olts, each.brand, each.model, each.version))
+    return sorted(found, key=lambda each: (-each.olts, each.brand, each.model, each.version, each.hw_version))
 
 
 def _olt_version(row: Mapping[str, Any]) -> OltVersion:
@@ -132,5 +134,6 @@ def _olt_version(row: Mapping[str, Any]) -> OltVersion:
         model_id=row["model_id"],
         model=row["model_name"],
         version=row["version"],
+        hw_version=row["hw_version"],
         olts=row["olts"],
     )

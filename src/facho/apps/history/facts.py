@@ -64,6 +64,11 @@ def counters(subject: str) -> Mapping[str, RateRule]:
     }
 
 
+def counter_of_rate(rate: str, subject: str) -> str | None:
+    """Return the counter that becomes this rate; None for what is no rate."""
+    return next((name for name, rule in counters(subject).items() if rule.rate == rate), None)
+
+
 def _rule_of_events(fact: KnownFact) -> RateRule:
     return RateRule(fact.rate, of_octets=False, least_bits=_LEAST_BITS.get(fact.unit, 1))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from facho.apps.db import sql
+from facho.apps.discovery.extra_facts import onu_facts_of_history_alone
 from facho.apps.discovery.models import Onu
 from facho.apps.history.models import Subject
 from facho.apps.history.store import (
@@ -25,6 +26,9 @@ from facho.core.frames import Samples, Sheet, read_sheet
 from facho.core.history_facts import Damaged
 
 log = logging.getLogger(__name__)
+
+# The latest numbers of an ONU are looked for in this time.
+LATEST_WITHIN: Final = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,34 @@ class Series:
 
     def moments(self) -> list[datetime]:
         return [moment_of(time) for time in self.times]
+
+    def since(self, start: datetime) -> Series:
+        """Return the numbers from `start` on."""
+        first = bisect_left(self.times, milliseconds(start))
+        values = {fact: column[first:] for fact, column in self.values.items()}
+        return Series(self.times[first:], values, self.collected)
+
+
+class LatestNumber(NamedTuple):
+    value: float
+    at: datetime
+
+
+def latest_numbers(onu: Onu, now: datetime) -> dict[str, LatestNumber]:
+    """Return the latest value of each fact of an ONU that only the history has, of the last two days."""
+    facts = onu_facts_of_history_alone()
+    return latest_of_series(onu_series(onu, facts, now - LATEST_WITHIN, now + timedelta(seconds=1)), facts)
+
+
+def latest_of_series(series: Series, facts: Iterable[str]) -> dict[str, LatestNumber]:
+    """Return the latest value of each of these facts that has one."""
+    found: dict[str, LatestNumber] = {}
+    for fact in facts:
+        for time, value in zip(reversed(series.times), reversed(series.values[fact]), strict=True):
+            if value is not None:
+                found[fact] = LatestNumber(value, moment_of(time))
+                break
+    return found
 
 
 def onu_series(onu: Onu, facts: Sequence[str], start: datetime, end: datetime) -> Series:

@@ -94,13 +94,13 @@ def show_olt(name: str, *, as_json: bool) -> None:
         ("PON ports", chassis["pon_ports"], _PORT_COLUMNS),
         ("Rows that its profile cannot read", chassis["unreadable_rows"], _UNREADABLE_COLUMNS),
     ):
-        print_section(title, list(map(_for_people, part)), (*columns, *_other_facts(part)))
+        print_section(title, list(map(_for_people, part)), (*columns, *_extra_columns(part)))
     typer.echo()
     print_rows(nodes, _NODE_COLUMNS, f"It has no jobs yet: facho job attach JOB {name}")
     print_section("How long its tasks take", [_format_forecast(row) for row in forecasts], _FORECAST_COLUMNS)
 
 
-def _other_facts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _extra_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the facts without a column of their own that some of the rows have."""
     return list(dict.fromkeys(fact for row in rows for fact in row.get("facts", ()) if fact not in row))
 

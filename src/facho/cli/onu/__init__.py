@@ -213,8 +213,11 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
     """Show one ONU: its facts, when they were collected, and its events."""
     with system():
         from facho.apps.discovery.selectors import events_of, onus_collected_at
+        from facho.apps.history.selectors import latest_numbers
+        from facho.cli.onu.charts import format_number
 
         found = onu_named(onu, olt)
+        latest = latest_numbers(found, database_now())
         facts = _onu_json(found)
         collected = onus_collected_at(found.olt_id)
         events = [
@@ -231,7 +234,8 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
             )[:_MOST_EVENTS]
         ]
         if as_json:
-            print_json({**facts, "collected": collected, "events": events})
+            by_fact = {fact: number._asdict() for fact, number in latest.items()}
+            print_json({**facts, "latest": by_fact, "collected": collected, "events": events})
             return
         shown = _for_people(facts)
         others, unis = shown.pop("facts"), shown.pop("unis")
@@ -241,6 +245,11 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
         print_facts({name: value for name, value in shown.items() if name not in _FOR_SCRIPTS} | dated)
         ports = [{"port": number, **port} for number, port in unis.items()]
         print_section("Customer ports", ports, tuple(dict.fromkeys(key for port in ports for key in port)))
+        numbers = [
+            {"fact": fact, "value": format_number(fact, number.value), "at": number.at}
+            for fact, number in latest.items()
+        ]
+        print_section("Latest numbers", numbers, ("fact", "value", "at"))
         collections = [{"datum": each, "at": at} for each, at in collected.items()]
         print_section("Last collected", collections, ("datum", "at"))
         print_section("Events", events, _EVENT_COLUMNS)

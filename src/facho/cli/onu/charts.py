@@ -118,17 +118,17 @@ def _summarize(history: History, fact: str) -> list[str]:
     if not values:
         return ["0", "", "", "", ""]
     (whole,) = downsample(points, lambda _: history.start)
-    return [f"{len(values):,}", *_format_span(fact, whole), _format_number(fact, values[-1])]
+    return [f"{len(values):,}", *_format_span(fact, whole), format_number(fact, values[-1])]
 
 
 def _format_span(fact: str, span: DownsampledSpan) -> list[str]:
     numbers = (span.least, span.mean, span.most)
     if fact in DIRECTIONS:
-        return [_format_number(fact, value) for value in numbers]
+        return [format_number(fact, value) for value in numbers]
     return ["" if value is None else f"{value:.2f}" for value in numbers]
 
 
-def _format_number(fact: str, value: float | None) -> str:
+def format_number(fact: str, value: float | None) -> str:
     return bit_rate(value) if fact in DIRECTIONS and value is not None else format_value(value)
 
 
@@ -148,7 +148,7 @@ def sparkline(history: History, fact: str, cells: int) -> str:
 def _points_table(history: History) -> Table:
     table = Table("at", *history.values, box=None, pad_edge=False)
     for number, at in enumerate(history.moments):
-        cells = (_format_number(fact, values[number]) for fact, values in history.values.items())
+        cells = (format_number(fact, values[number]) for fact, values in history.values.items())
         table.add_row(format_time(at), *map(Text, cells))
     return table
 

@@ -52,7 +52,7 @@ from facho.engine.collect.part_results import Collection, PartResult
 from facho.engine.record.execution_row import Recording
 from facho.snmp.values import Counter32, TimeTicks
 from facho.snmp.walk import restarted
-from facho.vendors import Profile
+from facho.vendors import GENERIC, Profile
 
 # Of an OLT that is collected by hand before any job did.
 _USUAL_INTERVAL_S: Final = 300
@@ -97,7 +97,7 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     recording.writes.traffic.append(traffic_row(recording.olt_id, subject, after))
     found = replace(frame, columns={**frame.columns, **computed.rates})
     if subject is not Subject.ONU:
-        return _with_total(found)
+        return found if _are_interfaces(recording, subject) else _with_total(found)
     if computed.rates and not _counts_at_ports(recording):
         _add_sums_of_ports(recording, found, computed.rates, interval_s, ports)
     return found
@@ -297,6 +297,8 @@ def _after(
     drops.add(known.drops)
     drops.add(computed.drops)
     after = replace(known, drops=drops, snapshots=computed.snapshots)
+    if _are_interfaces(recording, subject):
+        return replace(after, at=None, total=None, ports={}, peaks=())
     total = sum_traffic(milliseconds(recording.now), frame.ids, computed.rates)
     if total is None:
         return after
@@ -306,6 +308,14 @@ def _after(
         ports = _rates_of_ports(frame, of_onus, computed.rates)
     peaks = keep_peaks(known.peaks, total)
     return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)
+
+
+def _are_interfaces(recording: Recording, subject: Subject) -> bool:
+    """Return whether the ports are all interfaces of a device, and no PONs.
+
+    They are not added up: what goes through a port counts in its LAG and its VLAN too.
+    """
+    return subject is Subject.PORT and recording.planned.work.profile.name == GENERIC
 
 
 def _technologies_of_onus(olt_id: int, frame: FrameValues) -> Mapping[int, str]:

@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Model, QuerySet
 
 from facho.apps.access.models import AuditEntry
-from facho.apps.chassis.found_rows import facts_among_extras
+from facho.apps.chassis.chassis_facts import facts_among_extras
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
+from facho.apps.chassis.selectors import hardware_versions
 from facho.apps.db.database import database_now
 from facho.apps.db.row_pages import read_pages
-from facho.apps.discovery.extra_facts import UNIS, extra_facts
+from facho.apps.discovery.extra_facts import UNIS, onu_extra_facts
 from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence, VersionCount
 from facho.apps.discovery.selectors import offline_since_of
 from facho.apps.execution_coordinator.models import (
@@ -82,7 +83,7 @@ def columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:
 def _onu_judge() -> Callable[..., tuple[Any, ...]]:
     silent = silent_olts(olts_under_maintenance(database_now()))
 
-    facts = extra_facts()
+    facts = onu_extra_facts()
 
     def judge(
         olt_id: int,
@@ -105,7 +106,12 @@ def _onu_judge() -> Callable[..., tuple[Any, ...]]:
     return judge
 
 
-def other_facts(model: type[Model], shown: Collection[str]) -> Judged:
+def _olt_judge() -> Callable[..., tuple[Any, ...]]:
+    hardware = hardware_versions()
+    return lambda olt_id: (hardware.get(olt_id, ""),)
+
+
+def chassis_extra_columns(model: type[Model], shown: Collection[str]) -> Judged:
     """Return the columns of the facts that have none of their own in the table.
 
     The reported name of an OLT is beside the name of its part, which `shown` has already.
@@ -121,7 +127,7 @@ def other_facts(model: type[Model], shown: Collection[str]) -> Judged:
 
 
 def _chassis_export(model: type[Model], shown: tuple[str, ...], at: str = "") -> Export:
-    return Export(model, columns(shown, olt="olt__name"), at=at, judged=other_facts(model, shown))
+    return Export(model, columns(shown, olt="olt__name"), at=at, judged=chassis_extra_columns(model, shown))
 
 
 EXPORTS: Final = {
@@ -151,7 +157,7 @@ EXPORTS: Final = {
             # Not all columns are named in the source: those of profiles that declare facts are added.
             names=(
                 *("shown_state", "status", "cause", "weak", "unis", "offline_since", "offline_dated"),
-                *extra_facts(),
+                *onu_extra_facts(),
             ),
             needs=(
                 *("olt_id", "state", "down_cause", "presence", "optical_state", "extras"),
@@ -203,6 +209,7 @@ EXPORTS: Final = {
             brand="brand__name", model="model__name",
         ),
         of="id",
+        judged=Judged(names=("hw_version",), needs=("pk",), begin=_olt_judge),
     ),
     "jobs": Export(
         SnmpJob,

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, TextFilter
 
-from facho.apps.chassis.found_rows import facts_among_extras
+from facho.apps.chassis.chassis_facts import facts_among_extras
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned, Uplink
 from facho.apps.chassis.selectors import PortCount, onus_by_port
 from facho.apps.discovery.fact_filters import BadCondition, FactCondition

@@ -27,7 +27,6 @@ from facho.core.durations import about
 from facho.engine.commands import brands, oids
 from facho.engine.commands.olts import LIMITS, disable_olts, enable_olts, remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS, count_rows_of
-from facho.vendors.library import profile_origin
 from facho.web.admin import form_commands, olt_test
 from facho.web.admin.base import (
     FachoModelAdmin,
@@ -41,7 +40,7 @@ from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.filters import suspended_filter, values_filter
-from facho.web.words.families import ORIGINS
+from facho.web.words.families import profile_text
 
 _V3_CONDITIONS = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
@@ -69,7 +68,7 @@ class BrandAdmin(FachoModelAdmin[Brand]):
 
     @display(description=_("profile"))
     def profile(self, brand: Brand) -> str:
-        return str(ORIGINS[profile_origin(brand.name)])
+        return profile_text(brand.name)
 
     @display(description="OLTs", ordering="olt_count_")
     def olt_count(self, brand: Brand) -> int:

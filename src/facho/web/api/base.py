@@ -83,7 +83,7 @@ class OltRowSerializer(serializers.ModelSerializer[M]):
     olt_name = serializers.CharField(read_only=True)
 
 
-class OtherFacts(serializers.DictField):
+class ExtraValues(serializers.DictField):
     """The facts of a row without a field of their own."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
-from facho.apps.chassis.found_rows import facts_among_extras
+from facho.apps.chassis.chassis_facts import facts_among_extras
 from facho.apps.discovery.fact_filters import BadCondition, FactCondition
 
 # The largest integer of a database.

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
-from facho.apps.chassis.selectors import MODEL_NAME
+from facho.apps.chassis.selectors import HARDWARE_VERSION, MODEL_NAME
 from facho.apps.hosts.health import TROUBLE, Health
 
 # The hours of the timeline that one can choose.
@@ -50,10 +50,11 @@ class OltQuery:
     site: str = ""
     page: int = 1
     hours: int = _DEFAULT_HOURS
-    # Of its brand, its model and its software; empty for any.
+    # Of its brand, its model, its software and its hardware; empty for any.
     brand: str = ""
     model: str = ""
     version: str = ""
+    hw_version: str = ""
     # Not empty on a wall display, where the pages turn by themselves.
     wall: str = ""
 
@@ -68,6 +69,8 @@ class OltQuery:
             rows = rows.filter(site=self.site)
         if self.model:
             rows = rows.annotate(model_name=MODEL_NAME).filter(model_name=self.model)
+        if self.hw_version:
+            rows = rows.alias(hardware=HARDWARE_VERSION).filter(hardware=self.hw_version)
         same = {"brand__name": self.brand, "version": self.version}
         rows = rows.filter(**{column: value for column, value in same.items() if value})
         if self.health == "trouble":
@@ -83,6 +86,7 @@ def parse_olt_query(given: Mapping[str, str]) -> OltQuery:
         brand=_parse_text(given, "brand"),
         model=_parse_text(given, "model"),
         version=_parse_text(given, "version"),
+        hw_version=_parse_text(given, "hw_version"),
         page=parse_page(given),
         hours=parse_choice(given, "hours", HOURS, _DEFAULT_HOURS),
         wall="1" if given.get("wall") else "",

@@ -155,8 +155,8 @@ def read_hardware(olt_id: int, condition: str, hours: int, now: datetime) -> Har
     boards = [*([health.olt] if health.olt else ()), *health.boards]
     has_parts = bool(boards or health.fans or health.psus)
     rates = uplink_rates(olt_id, now) if links else {}
-    parts = _Drawn(_read_series(olt_id, Subject.PART, period) if has_parts else {}, period)
-    uplinks = _Drawn(_read_series(olt_id, Subject.LINK, period) if links else {}, period)
+    parts = _PeriodSeries(_read_series(olt_id, Subject.PART, period) if has_parts else {}, period)
+    uplinks = _PeriodSeries(_read_series(olt_id, Subject.LINK, period) if links else {}, period)
     dates = parts_collected_at(collected_at(olt_id))
     every = collection_intervals([olt_id]).get(olt_id, Intervals())
 
@@ -184,7 +184,7 @@ def read_hardware(olt_id: int, condition: str, hours: int, now: datetime) -> Har
     )
 
 
-class _Drawn(NamedTuple):
+class _PeriodSeries(NamedTuple):
     """The numbers of a period, by the ids of parts or uplinks."""
 
     series: Mapping[int, Series]
@@ -251,7 +251,7 @@ def _speed(mbps: int | None) -> str:
 def _table(
     items: Sequence[_Item],
     columns: Sequence[tuple[Text | None, tuple[str, ...]]],
-    drawn: _Drawn,
+    drawn: _PeriodSeries,
     collected: tuple[datetime | None, timedelta | None],
 ) -> HardwareTable:
     rows = [[_cell(item, title, facts, drawn) for title, facts in columns] for item in items]
@@ -265,7 +265,7 @@ def _table(
     return HardwareTable([rows[0][place].name for place in shown] if rows else [], lines, *collected)
 
 
-def _cell(item: _Item, title: Text | None, facts: tuple[str, ...], drawn: _Drawn) -> NumberCell:
+def _cell(item: _Item, title: Text | None, facts: tuple[str, ...], drawn: _PeriodSeries) -> NumberCell:
     entity, series = _entity_with(facts[0], item.entity), drawn.series.get(item.id)
     value = _sum(item.numbers.get(fact) for fact in facts)
     spark = None

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import several_series, subject_series
+from facho.apps.hosts.models import Olt
 from facho.apps.traffic.selectors import (
     NamedRate,
     Traffic,
@@ -21,6 +22,7 @@ from facho.apps.traffic.selectors import (
 )
 from facho.core.rates import Drops
 from facho.core.traffic import TOTAL_NUMBER
+from facho.vendors import GENERIC, profile_of_family
 from facho.web.components.charts import Chart, Period
 from facho.web.components.traffic_charts import IN_AND_OUT, chart_of_series
 from facho.web.traffic.data import ROWS
@@ -46,6 +48,8 @@ class OltTrafficPage:
     uplinks: Sequence[Chart]
     tops: Sequence[TopRates]
     drops: Drops
+    # Its ports are the interfaces of a device that no profile knows: they are not added up.
+    has_interfaces: bool
 
 
 def read_olt_traffic(olt_id: int, hours: int, now: datetime) -> OltTrafficPage:
@@ -63,6 +67,7 @@ def read_olt_traffic(olt_id: int, hours: int, now: datetime) -> OltTrafficPage:
         for number, series in links.items()
         if number in names
     ]
+    family = Olt.objects.values_list("brand__name", flat=True).get(id=olt_id)
     return OltTrafficPage(
         now,
         olt_id,
@@ -71,6 +76,7 @@ def read_olt_traffic(olt_id: int, hours: int, now: datetime) -> OltTrafficPage:
         [chart for chart in uplinks if not chart.is_empty],
         list(_tops(olt_traffic(olt_id, now))),
         dropped_rates([olt_id]).get(olt_id, Drops()),
+        profile_of_family(family).name == GENERIC,
     )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models.functions import Coalesce
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 
 from facho.apps.chassis.models import PonPort
+from facho.apps.discovery.extra_facts import onu_facts_of_history_alone
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_events import POWERS, port_of
 from facho.apps.discovery.selectors import (
@@ -26,9 +27,15 @@ from facho.apps.discovery.selectors import (
     unis_of,
     weak_since,
 )
-from facho.apps.history.facts import history_facts
+from facho.apps.history.facts import counter_of_rate, history_facts
 from facho.apps.history.models import Subject
-from facho.apps.history.selectors import Series, onu_series
+from facho.apps.history.selectors import (
+    LATEST_WITHIN,
+    LatestNumber,
+    Series,
+    latest_of_series,
+    onu_series,
+)
 from facho.apps.localized_numbers import number
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.config import Config
@@ -36,6 +43,7 @@ from facho.core.freshness import is_stale
 from facho.core.optics import OpticalState, is_below, middle_half, power_difference
 from facho.core.traffic import DIRECTIONS
 from facho.vendors import Entity
+from facho.vendors.facts import full_fact_name
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
     ABSENT,
@@ -51,7 +59,7 @@ from facho.web.components.state_band import (
 )
 from facho.web.components.traffic_charts import traffic_chart
 from facho.web.words.events import describe_onu_event
-from facho.web.words.facts import fact_name, fact_unit, fact_value, shown_facts
+from facho.web.words.facts import fact_name, fact_unit, fact_value, named_facts, shown_facts
 
 # The periods that one can choose.
 HOURS: Final = (1, 6, 24, 7 * 24, 30 * 24)
@@ -103,20 +111,28 @@ class StateBand:
     known: timedelta
 
 
-class CustomerPort(NamedTuple):
-    number: str
-    # Each with its name and as it is shown.
-    facts: Sequence[tuple[str, str]]
-    # Empty where the ONU does not say whether its link is up.
-    state: str
-
-
 class DetailFact(NamedTuple):
     name: str
     value: str
     # When it was last collected.
     at: datetime | None = None
     every: timedelta | None = None
+
+
+class PortReading(NamedTuple):
+    """What was last collected of a customer port at one time."""
+
+    # Empty where the ONU does not say whether the link is up, or it was collected at another time.
+    state: str
+    # The others, each with its name and as it is shown.
+    facts: Sequence[tuple[str, str]]
+    at: datetime | None
+    every: timedelta | None
+
+
+class CustomerPort(NamedTuple):
+    number: str
+    readings: Sequence[PortReading]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +165,10 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
     """Read the page in a fixed number of queries."""
     period = Period(now - timedelta(hours=hours), now, get_current_timezone())
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
-    series = onu_series(onu, history_facts(Subject.ONU), period.start, period.end + timedelta(seconds=1))
+    start, end = min(period.start, now - LATEST_WITHIN), period.end + timedelta(seconds=1)
+    whole_series = onu_series(onu, history_facts(Subject.ONU), start, end)
+    series = whole_series.since(period.start)
+    latest = latest_of_series(whole_series.since(now - LATEST_WITHIN), onu_facts_of_history_alone())
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
     every = collection_intervals([onu.olt_id]).get(onu.olt_id, Intervals())
@@ -175,28 +194,36 @@ def read_onu_page(onu: Onu, hours: int, now: datetime, config: Config) -> OnuPag
         traffic=traffic_chart(_("Traffic"), series.samples("down_bps"), series.samples("up_bps"), period),
         others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
-        facts=_detail_facts(onu, collected, intervals),
-        customer_ports=_customer_ports(onu),
+        facts=_detail_facts(onu, collected, intervals, latest),
+        customer_ports=_customer_ports(onu, collected, intervals),
     )
 
 
-def _customer_ports(onu: Onu) -> list[CustomerPort]:
-    return [
-        CustomerPort(
-            number,
-            [
-                (fact_name(fact, Entity.UNI), fact_value(fact, value, Entity.UNI))
-                for fact, value in port.items()
-                if fact != "state"
-            ],
-            port.get("state", ""),
-        )
-        for number, port in unis_of(onu).items()
-    ]
+def _customer_ports(
+    onu: Onu, collected: Mapping[str, datetime], intervals: Mapping[str, timedelta]
+) -> list[CustomerPort]:
+    def read_together(port: Mapping[str, Any]) -> list[PortReading]:
+        by_time: dict[datetime | None, list[str]] = {}
+        for fact in sorted(port, key=lambda each: each != "state"):
+            by_time.setdefault(collected.get(full_fact_name(Entity.UNI, fact)), []).append(fact)
+        return [
+            PortReading(
+                port["state"] if "state" in facts else "",
+                named_facts({fact: port[fact] for fact in facts if fact != "state"}, Entity.UNI),
+                at,
+                intervals.get(full_fact_name(Entity.UNI, facts[0])),
+            )
+            for at, facts in by_time.items()
+        ]
+
+    return [CustomerPort(number, read_together(port)) for number, port in unis_of(onu).items()]
 
 
 def _detail_facts(
-    onu: Onu, collected: Mapping[str, datetime], intervals: Mapping[str, timedelta]
+    onu: Onu,
+    collected: Mapping[str, datetime],
+    intervals: Mapping[str, timedelta],
+    latest: Mapping[str, LatestNumber],
 ) -> list[DetailFact]:
     """Return the facts that have a value or were at least collected."""
     facts = [
@@ -212,6 +239,15 @@ def _detail_facts(
         *(
             DetailFact(fact_name(fact), text, collected.get(fact), intervals.get(fact))
             for fact, text in shown_facts(onu)
+        ),
+        *(
+            DetailFact(
+                fact_name(fact),
+                fact_value(fact, number.value),
+                number.at,
+                intervals.get(counter_of_rate(fact, Subject.ONU) or fact),
+            )
+            for fact, number in latest.items()
         ),
         DetailFact(_("Technology"), onu.technology.upper()),
         DetailFact(_("Index"), onu.raw_index),

@@ -125,7 +125,9 @@ def _olts_url(each: OltVersion, olts: Iterable[OltVersion], of: VersionsOf) -> s
         return reverse("olt", args=[of.olt_id])
     # The list cannot be asked for what is not known.
     same = (other for other in olts if other.brand_id == each.brand_id and other is not each)
-    if any(each.model in ("", other.model) and each.version in ("", other.version) for other in same):
+    versions = ("model", "version", "hw_version")
+    wanted = {name: value for name in versions if (value := getattr(each, name))}
+    if any(all(getattr(other, name) == value for name, value in wanted.items()) for other in same):
         return ""
-    given = {"brand": each.brand, "model": each.model, "version": each.version, "site": of.site}
+    given = {"brand": each.brand, **wanted, "site": of.site}
     return f"{reverse('olts')}?{urlencode({name: value for name, value in given.items() if value})}"

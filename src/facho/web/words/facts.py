@@ -13,7 +13,7 @@ from django.utils.translation import get_language, pgettext_lazy
 
 from facho.apps import localized_numbers, localized_times
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.selectors import other_facts
+from facho.apps.discovery.selectors import onu_extra_values
 from facho.vendors import Entity, known_facts
 from facho.vendors.facts import LANGUAGES, Kind
 from facho.web.words.states import BOARD_STATES, DOWN_CAUSES, LINK_STATES, ONU_STATES, PORT_CAUSES
@@ -63,7 +63,7 @@ def sort_facts(facts: Mapping[str, object], entity: Entity = Entity.ONU) -> list
 
 def shown_facts(onu: Onu) -> list[tuple[str, str]]:
     """Return the facts of an ONU without a column of their own, in the reader's language."""
-    return [(fact, _stored_value(fact, value)) for fact, value in sort_facts(other_facts(onu))]
+    return [(fact, _stored_value(fact, value)) for fact, value in sort_facts(onu_extra_values(onu))]
 
 
 def _stored_value(fact: str, value: object) -> str:
@@ -102,6 +102,9 @@ def fact_value(fact: str, value: object, entity: Entity = Entity.ONU) -> str:
     known = known_facts()[entity].get(fact)
     if (words := _WORDS.get(entity, {}).get(fact)) is not None:
         return str(words.get(str(value), value))
+    if known is not None and known.kind is Kind.WORD:
+        # A state that a profile declares has no name in any language.
+        return str(value).replace("_", " ")
     if known is not None and known.kind is Kind.DATE:
         return olt_date(str(value))
     unit = known.unit if known is not None else ""

@@ -17,7 +17,7 @@ from facho.apps.history.models import HistoryFrame, Subject
 from facho.apps.history.selectors import onu_series, subject_series
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.traffic.models import OltTraffic
-from facho.apps.traffic.selectors import dropped_rates, olt_traffic, pon_use, traffic_tops
+from facho.apps.traffic.selectors import dropped_rates, olt_totals, olt_traffic, pon_use, traffic_tops
 from facho.apps.traffic.store import read_drops
 from facho.cli.doctor.database import check_traffic
 from facho.config import Config
@@ -379,6 +379,28 @@ def test_a_port_that_is_no_pon_moves_as_much_as_it_says(site: Site) -> None:
         site.read(minutes, {}, counted, technology="")
     assert totals(site, PonPort.objects.get(place="0/1/1").pk, "in_bps") == [pytest.approx(40_000, rel=0.005)]
     assert site.drops() == Drops(over=2)
+
+
+def test_the_interfaces_of_no_known_olt_are_not_added_up(site: Site) -> None:
+    """What goes through a port goes through its LAG and its VLAN too, and would count as often."""
+
+    def read_three(minutes: int, octets: int) -> None:
+        counted = {number: {"out_octets": Counter64(octets)} for number in (1, 2, 3)}
+        site.read(minutes, {}, counted, technology="")
+
+    # As it was until now: added up.
+    read_three(0, 0)
+    read_three(5, megabits(100))
+    Olt.objects.update(brand=Brand.objects.get(name="generic"))
+    site.traffic = make_node(site.olt, make_job("ports", "table", 300, facts=["port.out_octets"]))
+    assert "port" in olt_traffic(site.olt.pk, NOW + 2 * INTERVAL)
+    read_three(10, megabits(200))
+    assert totals(site, PonPort.objects.get(place="0/1/1").pk) == [100, 100]
+    assert totals(site, TOTAL_NUMBER) == [300]
+    now = NOW + 2 * INTERVAL
+    assert olt_totals(now) == []
+    assert (traffic_tops("port", now).now, traffic_tops("port", now).peak) == ([], [])
+    assert (olt_traffic(site.olt.pk, now), pon_use(site.olt.pk, now)) == ({}, {})
 
 
 def test_the_use_of_a_port_that_does_not_say_its_technology_is_of_the_line_of_its_onus(site: Site) -> None:

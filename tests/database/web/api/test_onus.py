@@ -10,6 +10,7 @@ from django.db import connection
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.onu_search import prefix_queries
 from facho.core.roles import Role
+from facho.web.api.v1 import onus
 from tests.api_clients import asking
 from tests.factories import at, make_olt
 from tests.history_rows import add_frame, an_onu
@@ -215,3 +216,17 @@ def test_states_and_causes_are_the_same_for_all_vendors_beside_the_reported_ones
     assert found("weak=true") == [1]
     assert found("weak=false") == [0, 2, 3, 4, 5, 6]
     assert asking(Role.VIEWER).get(PATH, {"status": "los"}).status_code == 400
+
+
+def test_one_onu_has_the_latest_numbers_that_only_its_history_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onus, "database_now", lambda: at("12:00"))
+    onu = make_onu("a")
+    add_frame(onu.olt, "11:20", {onu.pk: 3.3}, fact="voltage_v")
+    add_frame(onu.olt, "11:30", {onu.pk: 16_773_120.0}, fact="down_bps")
+    add_frame(onu.olt, "11:40", {onu.pk: -21.0})
+    assert ask(f"{onu.pk}/")["latest"] == {
+        "voltage_v": {"value": 3.3, "at": "2025-06-10T11:20:00Z"},
+        "down_bps": {"value": 16_773_120.0, "at": "2025-06-10T11:30:00Z"},
+    }
+    (listed,) = ask("")["results"]
+    assert "latest" not in listed

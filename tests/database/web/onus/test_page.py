@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 from django.utils.html import strip_tags
 
 from facho.apps.chassis.models import Unprovisioned
@@ -18,12 +19,14 @@ from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.selectors import Where, flapping, last_online, weak_onus, weak_since, weakest
 from facho.apps.discovery.store import note_collected
 from facho.apps.executions.models import Execution, State
+from facho.apps.extras import write_extras
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.reasons import to_json
 from facho.core.roles import Role
 from facho.engine.collect.onu_read import NEEDS_WALK
 from facho.web.onus.data import read_onu_page
+from facho.web.words.facts import fact_name, fact_value
 from tests.api_clients import person
 from tests.factories import at
 from tests.findings import an_olt
@@ -58,6 +61,41 @@ def test_an_onu_shows_what_is_known_and_how_old_it_is(viewer: Client) -> None:
     page = strip_tags(html)
     for shown in ("HWTC1234ABCD", "norte", "0/1/3:1", "-21.5", "collected 2 min", "not collected yet"):
         assert shown in page, shown
+
+
+def test_numbers_that_only_the_history_has_are_shown_with_their_time(viewer: Client) -> None:
+    onu = make(an_olt(), serial="HWTC1234ABCD")
+    add_frame(onu.olt, "11:20", {onu.id: 3.31}, fact="voltage_v")
+    add_frame(onu.olt, "11:30", {onu.id: 21_000_000.0}, fact="down_bps")
+    # A collection without an answer does not hide what was known.
+    add_frame(onu.olt, "11:40", {onu.id: None}, fact="voltage_v")
+    for hours, now in ((1, at("12:00")), (1, at("14:00")), (24, at("14:00"))):
+        shown = {fact.name: (fact.value, fact.at) for fact in read_onu_page(onu, hours, now, Config()).facts}
+        with translation.override("es"):
+            assert shown[fact_name("voltage_v")] == (fact_value("voltage_v", 3.31), at("11:20"))
+            assert shown[fact_name("down_bps")] == (fact_value("down_bps", 21e6), at("11:30"))
+    later = at("12:00") + timedelta(days=3)
+    assert not any(fact.at for fact in read_onu_page(onu, 24, later, Config()).facts)
+
+
+def test_its_customer_ports_are_shown_with_their_age(viewer: Client) -> None:
+    unis = {"1": {"state": "up", "speed": "1000"}}
+    onu = make(an_olt(), serial="HWTC1234ABCD", extras=write_extras({"unis": unis}))
+    english = {"Accept-Language": "en"}
+    for state, speed, ages in (
+        (timedelta(hours=30), timedelta(hours=30), ["old: 1 d 06 h"]),
+        (timedelta(minutes=2), timedelta(minutes=2), ["collected 2 min"]),
+        (timedelta(minutes=2), timedelta(hours=30), ["collected 2 min", "old: 1 d 06 h"]),
+    ):
+        now = database_now()
+        note_collected(onu.olt_id, ["uni.state"], now - state)
+        note_collected(onu.olt_id, ["uni.speed"], now - speed)
+        html = viewer.get(f"/onus/{onu.id}/", headers=english).content.decode()
+        row = html.partition("Customer ports")[2].partition("</table>")[0]
+        assert row.count("data-stale-after") == len(ages)
+        assert row.count("fd-old") == sum(age.startswith("old") for age in ages)
+        for age in ages:
+            assert age in strip_tags(row)
 
 
 def test_its_states_and_its_power_are_drawn() -> None:

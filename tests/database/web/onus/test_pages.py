@@ -140,6 +140,25 @@ def test_an_onu_is_shown_with_when_it_was_asked_and_what_happened(capsys: pytest
         assert word in text
 
 
+def test_an_onu_is_shown_with_the_latest_numbers_that_only_its_history_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("facho.cli.onu.database_now", lambda: at("12:00"))
+    olt = an_olt()
+    onu = make(olt, (0, 1, 7, 3), serial=SERIAL)
+    add_frame(olt, "11:20", {onu.pk: 3.3}, fact="voltage_v")
+    add_frame(olt, "11:30", {onu.pk: 16_773_120.0}, fact="down_bps")
+    show(SERIAL, as_json=True)
+    assert json.loads(shown(capsys))["latest"] == {
+        "voltage_v": {"value": 3.3, "at": at("11:20").isoformat()},
+        "down_bps": {"value": 16_773_120.0, "at": at("11:30").isoformat()},
+    }
+    show(SERIAL)
+    text = shown(capsys)
+    for words in ("voltage_v", "3.3", "16.8 Mbit/s"):
+        assert words in text, words
+
+
 def test_customer_ports_with_different_facts_and_dates_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     unis = {"1": {"state": "up", "speed": "1000"}, "2": {"state": "down"}}
     extras = write_extras(

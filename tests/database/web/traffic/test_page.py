@@ -26,7 +26,7 @@ from facho.web.onus.data import read_onu_page
 from facho.web.ports.data import PortQuery, read_port_page
 from facho.web.traffic.data import TrafficQuery, read_traffic_page
 from tests.api_clients import person
-from tests.factories import add_olts, know_brands
+from tests.factories import add_olts, know_brands, make_olt
 from tests.sample_rows import NOW
 from tests.traffic_rows import MBIT, add_history, add_traffic, every_five_minutes, traffic_of
 
@@ -217,6 +217,12 @@ def test_a_port_that_only_its_onus_name_has_no_traffic_of_its_own(
     PonPort.objects.all().delete()
     url = f"/olts/{places[0].olt.pk}/ports/at/0/1/3/"
     assert "No traffic in this period" in viewer.get(url, headers=ENGLISH).content.decode()
+
+
+def test_interfaces_of_no_known_olt_are_said_to_be_not_added_up(viewer: Client) -> None:
+    for brand, sentence in (("huawei", "No traffic in this period"), ("generic", "are not added up")):
+        url = f"/olts/{make_olt(f'of {brand}', brand).pk}/traffic/part/"
+        assert sentence in viewer.get(url, headers=ENGLISH).content.decode()
 
 
 def test_an_onu_shows_both_directions_in_one_chart(places: list[Place]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from html import unescape
@@ -20,6 +22,7 @@ from facho.apps.hosts.models import Olt
 from facho.cli.onu import list_onus
 from facho.cli.versions import versions
 from facho.core.roles import Role
+from facho.engine.upkeep.exports import EXPORTS
 from tests.api_clients import asking, person, refused_at
 from tests.factories import at
 from tests.findings import an_olt
@@ -100,6 +103,39 @@ def test_an_olt_without_a_model_in_its_settings_counts_as_the_one_that_it_says(v
     third = Olt.objects.get(name="c")
     page = viewer.get(f"/versions/?olt={third.pk}").content.decode()
     assert f'<a href="/olts/{third.pk}/">1</a>' in page
+
+
+def test_olts_are_counted_by_hardware_too(viewer: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, hardware in (("a", "H801"), ("b", "H801"), ("c", "H802"), ("d", "")):
+        olt = an_olt(name)
+        about = {"name": "MA5800", "hw_version": hardware, "updated_at": at("08:00")}
+        OltHealth.objects.create(olt=olt, part="olt", kind="olt", **about)
+        OltHealth.objects.create(olt=olt, part="board 0/1", kind="board", **{**about, "hw_version": "X"})
+    Olt.objects.update(version="V2")
+    page = viewer.get("/versions/", headers=ENGLISH).content.decode()
+    assert "H801" in page
+    # That of the OLT without would be the list of all four.
+    (two, one) = links(page, "/olts/?")
+    for (url, shown), names in ((two, ["a", "b"]), (one, ["c"])):
+        listed = viewer.get(url, headers=ENGLISH)
+        assert [row.name for row in listed.context["found"].rows] == names
+        assert int(shown) == len(names)
+        assert "H80" in listed.content.decode().partition("Only:")[2]
+    reader = asking(Role.VIEWER)
+    found = reader.get("/api/v1/versions/").json()["olts"]
+    assert [(each["hw_version"], each["olts"]) for each in found] == [("H801", 2), ("", 1), ("H802", 1)]
+    listed = reader.get("/api/v1/olts/?hw_version=H801").json()["results"]
+    assert [each["name"] for each in listed] == ["a", "b"]
+    versions(as_json=True)
+    said = json.loads(capsys.readouterr().out)["olts"]
+    assert [(each["hw_version"], each["olts"]) for each in said] == [("H801", 2), ("", 1), ("H802", 1)]
+    versions()
+    assert "H802" in capsys.readouterr().out
+    export = EXPORTS["olts"]
+    rows = csv.DictReader(io.StringIO("".join(export.csv(Olt.objects.order_by("name")))))
+    assert [(row["id"] != "", row["name"], row["hw_version"]) for row in rows] == [
+        (True, "a", "H801"), (True, "b", "H801"), (True, "c", "H802"), (True, "d", "")
+    ]  # fmt: skip
 
 
 def test_a_site_without_onus_is_not_an_empty_installation(viewer: Client, onus: list[Onu]) -> None:

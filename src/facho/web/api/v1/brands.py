@@ -13,7 +13,8 @@ from facho.web.api.base import ReadOnlyRows
 
 class BrandSerializer(serializers.ModelSerializer[Brand]):
     profile = serializers.SerializerMethodField(
-        help_text="where its profile is from: builtin, own, own-in-place-of-builtin, unusable or none"
+        help_text="where its profile is from: builtin, own, own-in-place-of-builtin, builtin-in-place-of-own "
+        "(the own one has mistakes), unusable or none"
     )
 
     class Meta:

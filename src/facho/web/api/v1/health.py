@@ -16,14 +16,14 @@ from facho.apps.discovery.models import Collected, UnreadableRows
 from facho.apps.history.facts import history_facts
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import subject_series
-from facho.web.api.base import OltRowSerializer, OtherFacts, ReadOnlyRows
+from facho.web.api.base import ExtraValues, OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import OfOlt, OfOltWithFacts, OneOf
 from facho.web.api.v1 import history
 from facho.web.words.states import BOARD_STATES
 
 
 class HealthSerializer(OltRowSerializer[OltHealth]):
-    facts = OtherFacts()
+    facts = ExtraValues()
 
     class Meta:
         model = OltHealth

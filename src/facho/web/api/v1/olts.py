@@ -13,6 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from facho.apps.chassis.selectors import HARDWARE_VERSION
 from facho.apps.db.database import database_now
 from facho.apps.hosts.health import Health, health_of, status_reason, with_health
 from facho.apps.hosts.models import Olt
@@ -85,9 +86,14 @@ class OltFilter(filters.FilterSet):
         choices=[(_STATES.get(health, health.value), health.label) for health in Health], method="has_state"
     )
 
+    hw_version = filters.CharFilter(method="has_hardware", help_text="hardware version of the OLT itself")
+
     class Meta:
         model = Olt
         fields = ("name", "brand", "model", "site", "enabled", "reachable", "version")
+
+    def has_hardware(self, rows: QuerySet[Olt], _name: str, wanted: str) -> QuerySet[Olt]:
+        return rows.alias(hardware=HARDWARE_VERSION).filter(hardware=wanted)
 
     def is_like(self, rows: QuerySet[Olt], _name: str, text: str) -> QuerySet[Olt]:
         return rows.filter(Q(name__icontains=text) | Q(address__icontains=text) | Q(site__icontains=text))

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import F
 from django.utils.translation import gettext as _
 from django_filters import CharFilter
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -26,16 +26,16 @@ from facho.apps.discovery.selectors import (
     interface_of,
     is_weak,
     offline_since,
+    onu_extra_values,
     onus_down_by,
     onus_in_state,
     onus_with_ip,
-    other_facts,
     unis_of,
     weak_onus,
 )
 from facho.apps.history.facts import history_facts
 from facho.apps.history.models import Subject
-from facho.apps.history.selectors import onu_series
+from facho.apps.history.selectors import latest_numbers, onu_series
 from facho.apps.hosts.health import silent_olts
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.core.freshness import shown_state
@@ -73,7 +73,7 @@ class OnuSerializer(OltRowSerializer[Onu]):
 
     class Meta:
         model = Onu
-        fields = (
+        fields: tuple[str, ...] = (
             "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
             "technology", "serial", "mac", "description", "model", "hw_version", "sw_version", "plan",
             "ip", "distance_m", "state", "shown_state", "status", "down_cause", "cause", "onu_rx_dbm",
@@ -89,7 +89,7 @@ class OnuSerializer(OltRowSerializer[Onu]):
         return offline_since(onu).is_dated
 
     def get_facts(self, onu: Onu) -> dict[str, Any]:
-        return other_facts(onu)
+        return onu_extra_values(onu)
 
     def get_unis(self, onu: Onu) -> dict[str, dict[str, Any]]:
         return unis_of(onu)
@@ -108,6 +108,25 @@ class OnuSerializer(OltRowSerializer[Onu]):
 
     def get_shown_state(self, onu: Onu) -> str:
         return shown_state(onu.state, self.context["silent"].get(onu.olt_id, OltStatus.FINE)).state
+
+
+class LatestNumberSerializer(serializers.Serializer[Any]):
+    value = serializers.FloatField()
+    at = serializers.DateTimeField()
+
+
+class WholeOnuSerializer(OnuSerializer):
+    latest = serializers.SerializerMethodField(
+        help_text="the latest value of each number that only the history has, rates with them, of two days"
+    )
+
+    class Meta(OnuSerializer.Meta):
+        fields = (*OnuSerializer.Meta.fields, "latest")
+
+    @extend_schema_field(serializers.DictField(child=LatestNumberSerializer()))
+    def get_latest(self, onu: Onu) -> dict[str, Any]:
+        found = latest_numbers(onu, database_now())
+        return {fact: LatestNumberSerializer(number).data for fact, number in found.items()}
 
 
 class EventSerializer(OltRowSerializer[OnuEvent]):
@@ -210,6 +229,9 @@ class Onus(ReadOnlyRows[Onu]):
     queryset = Onu.objects.annotate(olt_name=F("olt__name"))
     serializer_class = OnuSerializer
     filterset_class = OnuFilter
+
+    def get_serializer_class(self) -> type[OnuSerializer]:
+        return WholeOnuSerializer if self.action == "retrieve" else OnuSerializer
 
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "silent": _silent_olts()}

@@ -17,14 +17,14 @@ from facho.apps.discovery.models import PortOutage
 from facho.apps.history.facts import history_facts
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import subject_series
-from facho.web.api.base import OltRowSerializer, OtherFacts, ReadOnlyRows
+from facho.web.api.base import ExtraValues, OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import OfOlt, OfOltWithFacts, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.words.states import LINK_STATES
 
 
 class PortSerializer(OltRowSerializer[PonPort]):
-    facts = OtherFacts()
+    facts = ExtraValues()
 
     class Meta:
         model = PonPort
@@ -59,7 +59,7 @@ class Ports(ReadOnlyRows[PonPort]):
 
 
 class UplinkSerializer(OltRowSerializer[Uplink]):
-    facts = OtherFacts()
+    facts = ExtraValues()
 
     class Meta:
         model = Uplink
@@ -126,7 +126,7 @@ class Outages(ReadOnlyRows[PortOutage]):
 
 
 class UnprovisionedSerializer(OltRowSerializer[Unprovisioned]):
-    facts = OtherFacts()
+    facts = ExtraValues()
 
     class Meta:
         model = Unprovisioned

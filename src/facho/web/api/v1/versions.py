@@ -34,13 +34,14 @@ class OnuVersionSerializer(serializers.Serializer[Any]):
 
 
 class OltVersionSerializer(serializers.Serializer[Any]):
-    """OLTs with the same version; empty is not known."""
+    """OLTs with the same software and hardware; empty is not known."""
 
     brand = serializers.IntegerField(source="brand_id")
     brand_name = serializers.CharField(source="brand")
     model = serializers.IntegerField(source="model_id", allow_null=True)
     model_name = serializers.CharField(source="model")
     version = serializers.CharField()
+    hw_version = serializers.CharField()
     olts = serializers.IntegerField()
 
 

@@ -65,7 +65,7 @@ _ELSEWHERE: Final[Mapping[Entity, frozenset[str]]] = {Entity.OLT: frozenset({"up
 
 
 @cache
-def extra_facts(entity: Entity) -> tuple[str, ...]:
+def chassis_extra_facts(entity: Entity) -> tuple[str, ...]:
     """Return the facts of an entity that are kept as extras; those of ONUs are elsewhere."""
     columns = TABLES[entity][1]
     return facts_without_column(entity, {*columns, *_ELSEWHERE.get(entity, ())})
@@ -77,7 +77,7 @@ def facts_among_extras(model: type[models.Model]) -> dict[str, Fact]:
         fact: known_facts()[entity][fact]
         for entity, (its, _columns) in TABLES.items()
         if its is model
-        for fact in extra_facts(entity)
+        for fact in chassis_extra_facts(entity)
     }
 
 
@@ -88,13 +88,13 @@ def numeric_facts(entity: Entity) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class FoundRow:
+class ChassisRow:
     columns: Values = field(default_factory=dict)
     extras: Values = field(default_factory=dict)
     # For the history, by fact.
     numbers: Values = field(default_factory=dict)
 
-    def add(self, found: FoundRow, *, has_gaps: bool) -> None:
+    def add(self, found: ChassisRow, *, has_gaps: bool) -> None:
         """Take over what was found; of a finding that broke off only what has a value."""
         self.columns |= _with_value(found.columns) if has_gaps else found.columns
         self.extras |= _with_value(found.extras) if has_gaps else found.extras
@@ -109,20 +109,20 @@ def _with_value(values: Values) -> Values:
     return {name: value for name, value in values.items() if value not in (None, "")}
 
 
-Named = tuple[str, FoundRow]
+Named = tuple[str, ChassisRow]
 
 
 def merge_rows(
     findings: Iterable[Facts], partial: Iterable[Facts], read: Callable[[Facts], Iterator[Named]]
-) -> dict[str, FoundRow]:
+) -> dict[str, ChassisRow]:
     """Join the rows of several findings by name. What was read to its end counts more, and of several the
     last one.
     """
-    given: dict[str, FoundRow] = {}
+    given: dict[str, ChassisRow] = {}
     for several, has_gaps in ((partial, True), (findings, False)):
         for facts in several:
             for name, row in read(facts):
-                given.setdefault(name, FoundRow()).add(row, has_gaps=has_gaps)
+                given.setdefault(name, ChassisRow()).add(row, has_gaps=has_gaps)
     return given
 
 
@@ -159,15 +159,15 @@ def _slot(key: Key) -> Values:
     return {"frame": whole(key.frame), "slot": whole(slot)}
 
 
-def unprovisioned_rows(facts: Facts) -> Iterator[tuple[Key, FoundRow]]:
+def unprovisioned_rows(facts: Facts) -> Iterator[tuple[Key, ChassisRow]]:
     return zip(facts.keys, _read_rows(facts), strict=True)
 
 
-def _read_rows(facts: Facts) -> Iterator[FoundRow]:
+def _read_rows(facts: Facts) -> Iterator[ChassisRow]:
     model, columns = TABLES[facts.entity]
     own = _columns(facts, {fact: column for fact, column in columns.items() if fact in facts.columns}, model)
-    others = _plain(facts, extra_facts(facts.entity), extra_value)
-    return map(FoundRow, own, others, _plain(facts, numeric_facts(facts.entity), _number))
+    others = _plain(facts, chassis_extra_facts(facts.entity), extra_value)
+    return map(ChassisRow, own, others, _plain(facts, numeric_facts(facts.entity), _number))
 
 
 def _columns(facts: Facts, columns: Mapping[str, str], model: type[models.Model]) -> Iterator[Values]:
@@ -219,7 +219,7 @@ def place_numbers(key: Key) -> Values:
     return {"frame": whole(key.frame), "slot": whole(key.slot), "port": whole(key.port)}
 
 
-def frame_values(subject: Subject, given: Mapping[str, FoundRow], ids: Mapping[str, int]) -> FrameValues:
+def frame_values(subject: Subject, given: Mapping[str, ChassisRow], ids: Mapping[str, int]) -> FrameValues:
     """Return the numbers of these rows, for their history and their rates."""
     named = {fact for row in given.values() for fact in row.numbers}
     found = {
