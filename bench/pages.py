@@ -29,6 +29,8 @@ def pages(rows: Rows) -> tuple[Page, ...]:
         Page("page of OLTs", "/olts/"),
         Page("page of an OLT", f"/olts/{olt}/"),
         Page("page of an OLT, ONUs and ports", f"/olts/{olt}/ports/"),
+        Page("page of an OLT, hardware", f"/olts/{olt}/hardware/"),
+        Page("page of an OLT, hardware of a month", f"/olts/{olt}/hardware/?hours=720"),
         Page("page of an OLT, traffic", f"/olts/{olt}/traffic/"),
         Page("page of an OLT, traffic of a month", f"/olts/{olt}/traffic/?hours=720"),
         Page("page of an OLT, collection", f"/olts/{olt}/collection/"),
