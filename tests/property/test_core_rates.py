@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from facho.core.history_facts import FACTS
 from facho.core.rates import (
     NONE,
-    Computed,
     Counter,
+    CounterReading,
     Limits,
+    RateResult,
     RateRule,
-    Reading,
     Snapshot,
     compute_rates,
     counter_column,
@@ -76,7 +76,7 @@ def polls(draw: st.DrawFn) -> list[Poll]:
     return found
 
 
-def reading_of(at: int, poll: Poll) -> Reading:
+def reading_of(at: int, poll: Poll) -> CounterReading:
     columns = {
         Counter(FACT, bits): counter_column(
             [value.counted if value is not None and value.bits == bits else None for value in poll.values]
@@ -84,7 +84,7 @@ def reading_of(at: int, poll: Poll) -> Reading:
         for bits in (32, 64)
     }
     read = {counter: column for counter, column in columns.items() if column.count(NONE) < len(column)}
-    return Reading(at, None, array("q", range(len(poll.values))), read)
+    return CounterReading(at, None, array("q", range(len(poll.values))), read)
 
 
 def moved(old: Value, new: Value) -> int:
@@ -161,7 +161,7 @@ def _possible(at: int, now: Value | None, onu: int, earlier: Sequence[tuple[int,
     ]
 
 
-def _drops(found: Computed) -> tuple[int, int, int]:
+def _drops(found: RateResult) -> tuple[int, int, int]:
     return found.drops.over, found.drops.resets, found.drops.gaps
 
 
@@ -169,8 +169,8 @@ def _drops(found: Computed) -> tuple[int, int, int]:
 def test_counters_that_go_on_give_every_rate_and_drop_none(counts: list[int], elapsed: int) -> None:
     ids = array("q", range(len(counts)))
     counter = Counter(FACT, 64)
-    first = Reading(0, None, ids, {counter: array("q", [0] * len(counts))})
-    second = Reading(elapsed, None, ids, {counter: array("q", counts)})
+    first = CounterReading(0, None, ids, {counter: array("q", [0] * len(counts))})
+    second = CounterReading(elapsed, None, ids, {counter: array("q", counts)})
     limits = Limits(INTERVAL_MS)
     before = compute_rates([], first, RULES, limits).snapshots
     found = compute_rates(before, second, RULES, limits)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from facho.core.counter_blob import decode_snapshots, encode_snapshots
 from facho.core.rates import (
     Counter,
+    CounterReading,
     Limits,
     RateRule,
-    Reading,
     Snapshot,
     compute_rates,
     counter_column,
@@ -24,7 +24,7 @@ SECOND = 1000
 def read(before: Sequence[Snapshot], second: int, *values: int | None) -> tuple[list[Snapshot], object]:
     """Return where the next rates begin, and the rates of these counters."""
     ids = array("q", range(len(values)))
-    reading = Reading(second * SECOND, None, ids, {WIDE: counter_column(values)})
+    reading = CounterReading(second * SECOND, None, ids, {WIDE: counter_column(values)})
     found = compute_rates(before, reading, RULES, Limits(300 * SECOND))
     return found.snapshots, found.rates.get("down_bps")
 
@@ -45,12 +45,12 @@ def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> 
     """In the first collection, parts that come after the counters take 250 seconds; in the other, none do."""
     ids = array("q", [0])
 
-    def reading(second: int, count: int, ages_s: tuple[int, int]) -> Reading:
+    def reading(second: int, count: int, ages_s: tuple[int, int]) -> CounterReading:
         first, last = ages_s
         ages_ms = first * SECOND, last * SECOND
-        return Reading(second * SECOND, None, ids, {WIDE: counter_column([count])}, ages_ms)
+        return CounterReading(second * SECOND, None, ids, {WIDE: counter_column([count])}, ages_ms)
 
-    def rate(before: Reading, after: Reading) -> object:
+    def rate(before: CounterReading, after: CounterReading) -> object:
         limits = Limits(300 * SECOND)
         snapshots = compute_rates([], before, RULES, limits).snapshots
         kept = decode_snapshots(encode_snapshots(snapshots))

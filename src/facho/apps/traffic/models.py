@@ -33,7 +33,7 @@ class OltTraffic(models.Model):
     ports = models.TextField(_("rates of ports"), default="{}")
     peaks = models.TextField(_("peaks"), default="[]")
     # JSON: for each hour of the last day, how many counters were read, and how many rates not stored.
-    lately = models.TextField(_("rates not stored in the last day"), default="[]")
+    drops_by_hour = models.TextField(_("rates not stored in the last day"), default="[]")
     # Snapshots of counters. It comes last: whoever reads the columns before it does not read it.
     counters = models.BinaryField(_("counters"))
 

@@ -93,7 +93,7 @@ class OltTotal(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LatelyDropped:
+class DropsOfDay:
     """The rates of an OLT that were not stored in the last day."""
 
     olt_id: int
@@ -158,16 +158,16 @@ def traffic_tops(
     return Top(merge_tops(current, most), merge_tops(peaks, most))
 
 
-def lately_dropped(now: datetime) -> list[LatelyDropped]:
+def drops_of_last_day(now: datetime) -> list[DropsOfDay]:
     """Return what was dropped in the last day, of the enabled OLTs of which counters were read in it."""
     sums: dict[tuple[int, str], list[int]] = {}
     rows = OltTraffic.objects.filter(olt__enabled=True).order_by("olt__name", "subject")
-    for olt_id, name, lately in rows.values_list("olt", "olt__name", "lately"):
-        for each in read_drops(lately):
+    for olt_id, name, drops_by_hour in rows.values_list("olt", "olt__name", "drops_by_hour"):
+        for each in read_drops(drops_by_hour):
             if moment_of(each.hour) > now - _DAY:
                 known = sums.setdefault((olt_id, name), [0] * 4)
                 sums[olt_id, name] = list(map(add, known, each[1:]))
-    return [LatelyDropped(*olt, values, Drops(*drops)) for olt, (values, *drops) in sums.items()]
+    return [DropsOfDay(*olt, values, Drops(*drops)) for olt, (values, *drops) in sums.items()]
 
 
 def name_rates(subject: str, *tops: Sequence[TopRate]) -> list[list[NamedRate]]:

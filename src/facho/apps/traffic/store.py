@@ -35,7 +35,7 @@ class KnownTraffic:
     peaks: Sequence[TrafficTotal] = ()
     drops: Drops = field(default_factory=Drops)
     # The hours of the last day.
-    lately: Sequence[DropsOfHour] = ()
+    drops_by_hour: Sequence[DropsOfHour] = ()
     snapshots: Sequence[Snapshot] = ()
 
 
@@ -55,7 +55,7 @@ class TrafficRow:
     top: str
     ports: str
     peaks: str
-    lately: str
+    drops_by_hour: str
     counters: bytes
 
 
@@ -64,7 +64,7 @@ def load_traffic(olt_id: int, subject: str) -> KnownTraffic:
     found = sql.fetch_with_blobs(_KNOWN, [olt_id, subject])
     if not found:
         return KnownTraffic()
-    at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, lately, counters = found[0]
+    at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, drops_by_hour, counters = found[0]
     moment = None if at is None else sql.parse_time(at)
     return KnownTraffic(
         interval_s,
@@ -73,13 +73,13 @@ def load_traffic(olt_id: int, subject: str) -> KnownTraffic:
         {int(number): tuple(rates) for number, rates in json.loads(ports).items()},
         [TrafficTotal.from_json(each) for each in json.loads(peaks)],
         Drops(over, resets, gaps),
-        read_drops(lately),
+        read_drops(drops_by_hour),
         _read_counters(olt_id, bytes(counters)),
     )
 
 
 _KNOWN: Final = (
-    "SELECT at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, lately, counters"
+    "SELECT at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, drops_by_hour, counters"
     " FROM olt_traffic WHERE olt_id = %s AND subject = %s"
 )
 
@@ -118,7 +118,7 @@ def traffic_row(olt_id: int, subject: str, known: KnownTraffic) -> TrafficRow:
         _json([] if total is None else [list(each) for each in total.top]),
         _json(known.ports),
         _json([each.as_json() for each in known.peaks]),
-        _json(known.lately),
+        _json(known.drops_by_hour),
         encode_snapshots(known.snapshots),
     )
 

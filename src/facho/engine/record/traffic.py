@@ -27,13 +27,13 @@ from facho.core.line_rates import LineRate, line_rate, port_technology, uplink_r
 from facho.core.rates import (
     MOST_INTERVALS,
     NONE,
-    Computed,
     Counter,
+    CounterReading,
     Drops,
     Limits,
+    RateResult,
     RateRule,
     Rates,
-    Reading,
     Snapshot,
     compute_rates,
     counter_column,
@@ -83,7 +83,7 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     frame = replace(frame, technologies=technologies)
     collection, at = recording.collection, milliseconds(recording.now)
     uptime_s, ages_ms = _uptime_at_end(collection), _ages_of_counters(collection.parts, subject)
-    reading = Reading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
+    reading = CounterReading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
     interval_s = recording.planned.interval_s or known.interval_s or _USUAL_INTERVAL_S
     limits = Limits(
         1000 * interval_s,
@@ -92,8 +92,14 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     )
     computed = compute_rates(known.snapshots, reading, counters(subject), limits)
     values = sum(len(column) - column.count(NONE) for column in columns.values())
-    lately = count_drops(known.lately, at, values, computed.drops)
-    after = _after(replace(known, interval_s=interval_s, lately=lately), recording, subject, frame, computed)
+    drops_by_hour = count_drops(known.drops_by_hour, at, values, computed.drops)
+    after = _after(
+        replace(known, interval_s=interval_s, drops_by_hour=drops_by_hour),
+        recording,
+        subject,
+        frame,
+        computed,
+    )
     recording.writes.traffic.append(traffic_row(recording.olt_id, subject, after))
     found = replace(frame, columns={**frame.columns, **computed.rates})
     if subject is not Subject.ONU:
@@ -199,7 +205,7 @@ def _add_sums_of_ports(
     ports = FrameValues(ids, technologies=[named.get(place, usual) for place in sums])
     of_ports = {name: column[:-1] for name, column in columns.items()}
     known = replace(load_traffic(olt_id, Subject.PORT), interval_s=interval_s)
-    after = _after(known, recording, Subject.PORT, ports, Computed(of_ports, list(known.snapshots)))
+    after = _after(known, recording, Subject.PORT, ports, RateResult(of_ports, list(known.snapshots)))
     recording.writes.traffic.append(traffic_row(olt_id, Subject.PORT, after))
 
 
@@ -282,7 +288,7 @@ def _only_technology(profile: Profile) -> str:
     return known.pop() if len(known) == 1 else ""
 
 
-def _has_restarted(before: Sequence[Snapshot], reading: Reading) -> bool:
+def _has_restarted(before: Sequence[Snapshot], reading: CounterReading) -> bool:
     last = before[0].reading if before else None
     if last is None or last.uptime_s is None or reading.uptime_s is None:
         return False
@@ -291,7 +297,7 @@ def _has_restarted(before: Sequence[Snapshot], reading: Reading) -> bool:
 
 
 def _after(
-    known: KnownTraffic, recording: Recording, subject: Subject, frame: FrameValues, computed: Computed
+    known: KnownTraffic, recording: Recording, subject: Subject, frame: FrameValues, computed: RateResult
 ) -> KnownTraffic:
     drops = Drops()
     drops.add(known.drops)

@@ -33,7 +33,7 @@ class OltTrafficAdmin(OltFactsAdmin[OltTraffic]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OltTraffic]:
-        return super().get_queryset(request).defer("top", "ports", "peaks", "lately", "counters")
+        return super().get_queryset(request).defer("top", "ports", "peaks", "drops_by_hour", "counters")
 
     def view_on_site(self, row: Any) -> str:
         return tab_url(row.olt_id, Tab.TRAFFIC)

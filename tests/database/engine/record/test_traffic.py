@@ -456,7 +456,7 @@ def test_the_drops_of_a_day_are_counted_by_hour(site: Site) -> None:
     site.down(65, megabits(1))
     site.down(65 + 24 * 60, megabits(1))
     row = OltTraffic.objects.get(subject="onu")
-    assert [each[1:] for each in read_drops(row.lately)] == [(1, 0, 0, 1)]
+    assert [each[1:] for each in read_drops(row.drops_by_hour)] == [(1, 0, 0, 1)]
 
 
 def test_counters_that_cannot_be_read_begin_anew(site: Site) -> None:

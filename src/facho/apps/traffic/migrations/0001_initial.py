@@ -39,7 +39,10 @@ class Migration(migrations.Migration):
                 ("top", models.TextField(default="[]", verbose_name="highest rates")),
                 ("ports", models.TextField(default="{}", verbose_name="rates of ports")),
                 ("peaks", models.TextField(default="[]", verbose_name="peaks")),
-                ("lately", models.TextField(default="[]", verbose_name="rates not stored in the last day")),
+                (
+                    "drops_by_hour",
+                    models.TextField(default="[]", verbose_name="rates not stored in the last day"),
+                ),
                 ("counters", models.BinaryField(verbose_name="counters")),
                 (
                     "olt",
