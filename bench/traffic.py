@@ -75,7 +75,7 @@ def _total(at: datetime, top: Sequence[TopRate]) -> TrafficTotal:
     from facho.core.traffic import TrafficTotal
 
     return TrafficTotal(
-        milliseconds(at), sum(each.in_bps for each in top), sum(each.out_bps for each in top), top
+        milliseconds(at), sum(each.in_bps or 0 for each in top), sum(each.out_bps or 0 for each in top), top
     )
 
 

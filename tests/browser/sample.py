@@ -391,7 +391,7 @@ def share_of(many: float, place: int, most: float) -> tuple[float, float]:
 def traffic_now(olt_id: int, subject: Subject, rates: dict[int, tuple[float, float]]) -> Any:
     def total(at: Any, times: float) -> TrafficTotal:
         top = [TopRate(number, int(times * one), int(times * two)) for number, (one, two) in rates.items()]
-        sums = (sum(each.in_bps for each in top), sum(each.out_bps for each in top))
+        sums = (sum(each.in_bps or 0 for each in top), sum(each.out_bps or 0 for each in top))
         return TrafficTotal(milliseconds(at), *sums, top[:20])
 
     ports = {} if subject == Subject.ONU else {n: (int(a), int(b), "gpon") for n, (a, b) in rates.items()}

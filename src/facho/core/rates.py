@@ -160,6 +160,18 @@ def forget_subjects(snapshots: Sequence[Snapshot], ids: Iterable[int]) -> None:
                 column[position] = NONE
 
 
+def certain_rate(bits: int, interval_s: int) -> int | None:
+    """Return the highest rate of octets at which a counter cannot come round twice in an interval.
+
+    It is None for a counter that never comes round. Three digits are shown, and they are rounded down.
+    """
+    if bits != _NARROW or not interval_s:
+        return None
+    rate = (1 << _NARROW) * 8 // interval_s
+    unit: int = 10 ** max(len(str(rate)) - 3, 0)
+    return rate - rate % unit
+
+
 def is_on_time(at: datetime, interval_s: int, now: datetime) -> bool:
     """Return whether rates of this time are those of now: no more than three intervals have passed."""
     return now - at <= MOST_INTERVALS * timedelta(seconds=interval_s)

@@ -18,12 +18,12 @@ from facho.apps.discovery.selectors import interface_of
 from facho.apps.history.models import Subject
 from facho.apps.history.store import FrameRow, hour_of, make_frame, milliseconds
 from facho.apps.hosts.models import Olt
-from facho.apps.traffic.store import KnownTraffic, load_traffic, traffic_row, upsert_traffic
+from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traffic_row, upsert_traffic
 from facho.core.event_groups import port_of_place
 from facho.core.frames import write_sheet
 from facho.core.history_facts import FACTS
 from facho.core.rates import Rates
-from facho.core.traffic import TOTAL_NUMBER, TrafficTotal, keep_peaks, sum_rates, sum_traffic
+from facho.core.traffic import TOTAL_NUMBER, TrafficTotal, keep_peaks, sum_rates, sum_traffic, whole_rate
 from facho.demo.onu_story import OnuStory
 from facho.demo.readings import SilentOnus
 from facho.demo.story import Story
@@ -177,12 +177,12 @@ def _store_last(olt: Olt, counted: _Counted, week: Sequence[tuple[datetime, Rate
             and (total := sum_traffic(milliseconds(moment), counted.ids, found)) is not None
         ):
             peaks = keep_peaks(peaks, total)
-    ports: dict[int, tuple[int, int, str]] = {}
+    ports: dict[int, PortRates] = {}
     if counted.subject is not Subject.ONU:
         received, sent = (_all_of(counted, rates[name]) for name in ("in_bps", "out_bps"))
         technologies = counted.technologies or [""] * len(counted.ids)
         rows = zip(counted.ids, received, sent, technologies, strict=True)
-        ports = {number: (int(one or 0), int(other or 0), kind) for number, one, other, kind in rows}
+        ports = {number: (whole_rate(one), whole_rate(other), kind) for number, one, other, kind in rows}
     after: KnownTraffic = replace(
         known, interval_s=known.interval_s or _INTERVAL_S, at=now, total=total, ports=ports, peaks=peaks
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+import pytest
+
 from facho.core.counter_blob import decode_snapshots, encode_snapshots
 from facho.core.rates import (
     Counter,
@@ -12,6 +14,7 @@ from facho.core.rates import (
     Limits,
     RateRule,
     Snapshot,
+    certain_rate,
     compute_rates,
     counter_column,
 )
@@ -61,3 +64,9 @@ def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> 
     assert rate(reading(120, 0, (120, 0)), reading(320, 300_000, (20, 0))) == [8000]
     # The chart has the time of the end: the rate is no higher than for that interval.
     assert rate(reading(10, 0, (10, 5)), reading(610, 300_000, (310, 305))) == [4000]
+
+
+@pytest.mark.parametrize(("interval_s", "rate"), [(30, 1_140_000_000), (60, 572_000_000), (300, 114_000_000)])
+def test_a_narrow_counter_is_certain_while_it_cannot_come_round_twice(interval_s: int, rate: int) -> None:
+    assert certain_rate(32, interval_s) == rate
+    assert certain_rate(64, interval_s) is None
