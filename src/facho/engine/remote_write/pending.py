@@ -259,6 +259,9 @@ class Pending:
         yield from self._encode(at, ["facho_port_onus"], counts)
 
     def _states_of_links(self, model: type[PonPort | Uplink], entity: str, at: datetime) -> Iterator[Piece]:
+        if entity == Entity.UPLINK:
+            # The name of an uplink may be another one since the collection before.
+            self._labels.read(Subject.LINK)
         rows = model._default_manager.filter(olt=self._olt_id).order_by("id")
         columns = ("place", "name", "state") if entity == Entity.UPLINK else ("place", "state")
         states = []
