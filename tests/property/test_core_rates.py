@@ -141,8 +141,6 @@ def compute(
 
 def moved(old: Value, new: Value) -> int:
     """What the counter shows that it moved; one that came round could have gone all the way."""
-    if new.bits != old.bits:
-        return 0
     if new.counted >= old.counted:
         return new.counted - old.counted
     return (new.counted - old.counted) % (1 << 32) if old.bits == 32 else 0
@@ -163,23 +161,24 @@ def begins_anew(series: Series, poll: Poll) -> bool:
 @often(200)
 @given(polls())
 def test_the_integral_of_rates_is_never_more_than_what_the_counters_moved(several: list[Poll]) -> None:
-    last: dict[Series, tuple[int, Value]] = {}
-    # What a counter moved and no rate is about yet.
-    available: dict[Series, int] = {}
+    # By counter, which of another width is another one; and what it moved and no rate is about yet.
+    last: dict[tuple[Series, int], tuple[int, Value]] = {}
+    available: dict[tuple[Series, int], int] = {}
     for poll, rates in compute(several):
-        for series in [each for each in last if begins_anew(each, poll)]:
-            del last[series], available[series]
+        for counter in [each for each in last if begins_anew(each[0], poll)]:
+            del last[counter], available[counter]
         assert all(rate is None or series in poll.values for series, rate in rates.items())
         for series, value in poll.values.items():
-            before = last.get(series)
-            available[series] = available.get(series, 0) + (moved(before[1], value) if before else 0)
-            last[series] = poll.at, value
+            counter = series, value.bits
+            before = last.get(counter)
+            available[counter] = available.get(counter, 0) + (moved(before[1], value) if before else 0)
+            last[counter] = poll.at, value
             if (rate := rates.get(series)) is not None:
                 # The shortest time that it can be about: since the reading before, whichever it began with.
                 assert before is not None
                 octets = kept(series, rate) * (poll.at - before[0]) / 8000
-                assert 0 <= octets <= available[series]
-                available[series] -= int(octets)
+                assert 0 <= octets <= available[counter]
+                available[counter] -= int(octets)
 
 
 @often(200)
