@@ -65,7 +65,7 @@ def _row(olt: int, subject: str, numbers: Sequence[int], now: datetime, chosen: 
     ports = {} if subject == "onu" else {each.number: (each.in_bps, each.out_bps, "gpon") for each in top}
     totals = [_total(now - hours * HOUR, top[:MOST_NAMED]) for hours in range(_PEAKS, -1, -1)]
     drops = [DropsOfHour(total.at, 12 * len(numbers)) for total in totals]
-    known = KnownTraffic(_INTERVAL_S, now, totals[-1], ports, totals, lately=drops)
+    known = KnownTraffic(_INTERVAL_S, now, totals[-1], ports, totals, drops_by_hour=drops)
     row = traffic_row(olt, subject, known)
     return replace(row, counters=chosen.randbytes(_COUNTERS))
 
@@ -75,7 +75,7 @@ def _total(at: datetime, top: Sequence[TopRate]) -> TrafficTotal:
     from facho.core.traffic import TrafficTotal
 
     return TrafficTotal(
-        milliseconds(at), sum(each.in_bps for each in top), sum(each.out_bps for each in top), top
+        milliseconds(at), sum(each.in_bps or 0 for each in top), sum(each.out_bps or 0 for each in top), top
     )
 
 

@@ -19,20 +19,23 @@ def traffic_of(
     olt_id: int,
     subject: str,
     at: datetime,
-    rates: Mapping[int, tuple[int, int]],
+    rates: Mapping[int, tuple[int | None, int | None]],
     *,
+    counter_bits: int = 64,
     peak_at: datetime | None = None,
     drops: Drops | None = None,
 ) -> TrafficRow:
     """Return a row: by the id of each ONU, port or uplink, what the OLT receives and sends.
 
+    The total is not known in a direction in which one of them has no rate.
+
     With `peak_at` everything was twice as much then.
     """
     total = _total(at, rates)
-    doubled = {number: (2 * received, 2 * sent) for number, (received, sent) in rates.items()}
+    doubled = {number: (2 * (received or 0), 2 * (sent or 0)) for number, (received, sent) in rates.items()}
     peaks = [*([] if peak_at is None else [_total(peak_at, doubled)]), total]
     ports = {} if subject == Subject.ONU else {number: (*sides, "gpon") for number, sides in rates.items()}
-    known = KnownTraffic(INTERVAL_S, at, total, ports, peaks, drops or Drops())
+    known = KnownTraffic(INTERVAL_S, at, total, ports, peaks, drops or Drops(), counter_bits=counter_bits)
     return traffic_row(olt_id, subject, known)
 
 
@@ -40,10 +43,15 @@ def add_traffic(*rows: TrafficRow) -> None:
     upsert_traffic(rows)
 
 
-def _total(at: datetime, rates: Mapping[int, tuple[int, int]]) -> TrafficTotal:
+def _total(at: datetime, rates: Mapping[int, tuple[int | None, int | None]]) -> TrafficTotal:
     top = sorted((TopRate(number, *sides) for number, sides in rates.items()), key=lambda rate: -rate.total)
-    received, sent = (sum(sides[side] for sides in rates.values()) for side in (0, 1))
+    received, sent = (_sum([sides[side] for sides in rates.values()]) for side in (0, 1))
     return TrafficTotal(milliseconds(at), received, sent, top[:20])
+
+
+def _sum(rates: Sequence[int | None]) -> int | None:
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if len(known) == len(rates) else None
 
 
 def add_history(

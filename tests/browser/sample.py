@@ -284,7 +284,7 @@ def uplink(olt: Olt, port: int) -> None:
     faults = dict.fromkeys(("out_errors_s", "in_discards_s", "out_discards_s"), 0.0)
     faults["in_errors_s"] = 0.4 if port == 1 else 0.0
     if up:
-        a_day_of(olt, Subject.LINK, row.pk, optics | faults)
+        a_day_of(olt, Subject.UPLINK, row.pk, optics | faults)
 
 
 def a_day_of(olt: Olt, subject: Subject, number: int, numbers: dict[str, float]) -> None:
@@ -352,7 +352,7 @@ def week_of_traffic(olt: Olt) -> None:
             (olt.pk, Subject.PORT): {
                 number: share_of(many, place, 9e8) for place, number in enumerate(ports)
             },
-            (olt.pk, Subject.LINK): {
+            (olt.pk, Subject.UPLINK): {
                 number: share_of(many, place, 3e9)[::-1] for place, number in enumerate(uplinks)
             },
         }
@@ -374,7 +374,7 @@ def week_of_traffic(olt: Olt) -> None:
 RATES = {
     Subject.ONU: ("up_bps", "down_bps"),
     Subject.PORT: ("in_bps", "out_bps"),
-    Subject.LINK: ("in_bps", "out_bps"),
+    Subject.UPLINK: ("in_bps", "out_bps"),
 }
 
 
@@ -394,7 +394,7 @@ def share_of(many: float, place: int, most: float) -> tuple[float, float]:
 def traffic_now(olt_id: int, subject: Subject, rates: dict[int, tuple[float, float]]) -> Any:
     def total(at: Any, times: float) -> TrafficTotal:
         top = [TopRate(number, int(times * one), int(times * two)) for number, (one, two) in rates.items()]
-        sums = (sum(each.in_bps for each in top), sum(each.out_bps for each in top))
+        sums = (sum(each.in_bps or 0 for each in top), sum(each.out_bps or 0 for each in top))
         return TrafficTotal(milliseconds(at), *sums, top[:20])
 
     ports = {} if subject == Subject.ONU else {n: (int(a), int(b), "gpon") for n, (a, b) in rates.items()}

@@ -9,7 +9,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.core.rates import NONE, Counter, Limits, RateRule, Reading, Snapshot, compute_rates
+from facho.core.rates import NONE, Counter, CounterReading, Limits, RateRule, Snapshot, compute_rates
 from facho.sim.families.facts import MODEL_FACTS
 from facho.sim.families.family import counter
 from facho.sim.model import Cause, OltModel, Shape
@@ -42,7 +42,7 @@ POLLS: Final = st.lists(
 )
 
 
-def read(olt: OltModel, now: float) -> Reading:
+def read(olt: OltModel, now: float) -> CounterReading:
     """Return what a poll brings: the width of counters is that of their values."""
     at = olt.counted_at(now)
     gone = olt.counting.is_faulty(CounterFault.GONE, now)
@@ -50,7 +50,7 @@ def read(olt: OltModel, now: float) -> Reading:
     bits = 32 if any(type(each) is Counter32 for each in values) else 64
     column = array("q", [each if isinstance(each, int) else NONE for each in values])
     columns = {} if gone else {Counter("down_octets", bits): column}
-    return Reading(round(1000 * now), now - olt.booted_at, array("q", range(1, ONUS + 1)), columns)
+    return CounterReading(round(1000 * now), now - olt.booted_at, array("q", range(1, ONUS + 1)), columns)
 
 
 @often(200)

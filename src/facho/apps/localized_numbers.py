@@ -10,6 +10,7 @@ from django.utils.formats import get_format
 
 from facho.core import bit_rates, durations
 
+_UNKNOWN: Final = "–"  # noqa: RUF001
 _POINT: Final = re.compile(r"(?<=\d)\.(?=\d)")
 
 
@@ -26,8 +27,9 @@ def number(value: float) -> str:
     return localized(f"{round(value, 6):g}")
 
 
-def bit_rate(bps: float) -> str:
-    return localized(bit_rates.bit_rate(bps))
+def bit_rate(bps: float | None) -> str:
+    """Return a rate, of none a dash."""
+    return _UNKNOWN if bps is None else localized(bit_rates.bit_rate(bps))
 
 
 def short_bit_rate(bps: float) -> str:

@@ -41,7 +41,9 @@ _SUBJECTS: Final = {"onu": "onu", "port": "port", "uplink": "link"}
 _OF: Final = {subject: name for name, subject in _SUBJECTS.items()}
 _COLUMNS: Final = ("olt", "site", "place", "name", "description", "to_customers", "from_customers")
 _PON_COLUMNS: Final = ("port", "technology", "to_customers", "use", "from_customers", "use_up")
-_TOTAL_COLUMNS: Final = ("of", "at", "to_customers", "from_customers", "peak_at", "peak_to", "peak_from")
+_TOTAL_COLUMNS: Final = (
+    "of", "at", "to_customers", "from_customers", "peak_at", "peak_to", "peak_from", "certain_to"
+)  # fmt: skip
 _DROP_COLUMNS: Final = ("over", "resets", "gaps")
 
 
@@ -75,8 +77,8 @@ def _for_people(rows: Sequence[NamedRate]) -> list[dict[str, Any]]:
     return [
         {
             **asdict(row),
-            "to_customers": bit_rate(row.to_customers_bps),
-            "from_customers": bit_rate(row.from_customers_bps),
+            "to_customers": _rate(row.to_customers_bps),
+            "from_customers": _rate(row.from_customers_bps),
         }
         for row in rows
     ]
@@ -100,8 +102,8 @@ def olt(
                 "technology": use.technology or None,
                 "to_customers_bps": use.out_bps,
                 "from_customers_bps": use.in_bps,
-                "use_to_customers": round(use.down, 4),
-                "use_from_customers": round(use.up, 4),
+                "use_to_customers": _rounded(use.down),
+                "use_from_customers": _rounded(use.up),
             }
             for place, use in named_pon_uses(olt_id, now)
         ]
@@ -128,26 +130,40 @@ def _total(subject: str, found: Traffic) -> dict[str, Any]:
         "to_customers_bps": now[0],
         "from_customers_bps": now[1],
         "peak_at": found.peak_at,
-        "peak_to_customers_bps": None if found.peak_at is None else peak[0],
-        "peak_from_customers_bps": None if found.peak_at is None else peak[1],
+        "peak_to_customers_bps": peak[0],
+        "peak_from_customers_bps": peak[1],
+        "certain_to_bps": found.certain_to_bps,
     }
 
 
 def _total_for_people(total: dict[str, Any]) -> dict[str, Any]:
     return {
         **total,
-        "to_customers": bit_rate(total["to_customers_bps"]),
-        "from_customers": bit_rate(total["from_customers_bps"]),
-        "peak_to": total["peak_at"] and bit_rate(total["peak_to_customers_bps"]),
-        "peak_from": total["peak_at"] and bit_rate(total["peak_from_customers_bps"]),
+        "to_customers": _rate(total["to_customers_bps"]),
+        "from_customers": _rate(total["from_customers_bps"]),
+        "peak_to": total["peak_at"] and _rate(total["peak_to_customers_bps"]),
+        "peak_from": total["peak_at"] and _rate(total["peak_from_customers_bps"]),
+        "certain_to": total["certain_to_bps"] and bit_rate(total["certain_to_bps"]),
     }
 
 
 def _pon_for_people(pon: dict[str, Any]) -> dict[str, Any]:
     return {
         **pon,
-        "to_customers": bit_rate(pon["to_customers_bps"]),
-        "from_customers": bit_rate(pon["from_customers_bps"]),
-        "use": f"{100 * pon['use_to_customers']:.1f} %",
-        "use_up": f"{100 * pon['use_from_customers']:.1f} %",
+        "to_customers": _rate(pon["to_customers_bps"]),
+        "from_customers": _rate(pon["from_customers_bps"]),
+        "use": _percent(pon["use_to_customers"]),
+        "use_up": _percent(pon["use_from_customers"]),
     }
+
+
+def _rounded(part: float | None) -> float | None:
+    return None if part is None else round(part, 4)
+
+
+def _rate(bps: int | None) -> str:
+    return "-" if bps is None else bit_rate(bps)
+
+
+def _percent(part: float | None) -> str:
+    return "-" if part is None else f"{100 * part:.1f} %"

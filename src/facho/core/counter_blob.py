@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from facho.core.history_facts import Damaged
-from facho.core.rates import Counter, Reading, Snapshot
+from facho.core.rates import Counter, CounterReading, Snapshot
 
 _HEAD: Final = struct.Struct("<II")
 _WIDTH: Final = 8
@@ -92,4 +92,4 @@ def _snapshot(described: list[Any], arrays: _Arrays) -> Snapshot:
     columns = {Counter(*counter): arrays.read(size) for counter in counters}
     rates = {Counter(*counter): arrays.read(size) for counter in narrow}
     first, last = ages_ms[0] if ages_ms else (0, 0)
-    return Snapshot(Reading(at, uptime_s, ids, columns, (first, last)), rates, moved)
+    return Snapshot(CounterReading(at, uptime_s, ids, columns, (first, last)), rates, moved)

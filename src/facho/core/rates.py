@@ -25,7 +25,7 @@ SHORTEST_MS: Final = 5_000
 _KEPT_MS: Final = 24 * 3_600_000
 _NARROW: Final = 32
 _LARGEST: Final = (1 << 63) - 1
-# A counter that came round moved at most so many times what the rate before lets expect.
+# Accept a wrap up to twice the movement that the previous rate predicts.
 _MOST_OF_EXPECTED: Final = 2
 _NO_LIMIT: Final = 1 << 64
 
@@ -62,7 +62,7 @@ class RateRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CounterReading:
     """What a collection read. Columns are as long as `ids`, with NONE where there is no value."""
 
     # Milliseconds since 1970, when the collection ended.
@@ -79,7 +79,7 @@ class Reading:
 class Snapshot:
     """A reading, or what is left of it: where the next rates of its subjects begin."""
 
-    reading: Reading
+    reading: CounterReading
     # The last rates of narrow counters, in bits per second: by them it is seen whether they came round.
     rates: Mapping[Counter, array[int]] = field(default_factory=dict)
     # Some counter moved in the interval before, or it is not known.
@@ -114,7 +114,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Computed:
+class RateResult:
     # By the name of the rate, as long as the ids of the reading.
     rates: dict[str, Rates] = field(default_factory=dict)
     # Where the next rates begin, the latest first.
@@ -135,13 +135,13 @@ def counter_column(values: Sequence[int | None]) -> array[int]:
 
 
 def compute_rates(
-    before: Sequence[Snapshot], reading: Reading, rules: Mapping[str, RateRule], limits: Limits
-) -> Computed:
+    before: Sequence[Snapshot], reading: CounterReading, rules: Mapping[str, RateRule], limits: Limits
+) -> RateResult:
     """Return the rates since the readings before, and where the next ones begin.
 
     `before` has the latest first: what the latest reading did not have lies in older ones.
     """
-    found = Computed()
+    found = RateResult()
     if limits.restarted:
         found.drops.resets = sum(len(column) - column.count(NONE) for column in reading.columns.values())
         found.snapshots = [_snapshot(reading, reading.columns, {})]
@@ -160,12 +160,24 @@ def forget_subjects(snapshots: Sequence[Snapshot], ids: Iterable[int]) -> None:
                 column[position] = NONE
 
 
+def certain_rate(bits: int, interval_s: int) -> int | None:
+    """Return the highest rate of octets at which a counter cannot come round twice in an interval.
+
+    It is None for a counter that never comes round. Three digits are shown, and they are rounded down.
+    """
+    if bits != _NARROW or not interval_s:
+        return None
+    rate = (1 << _NARROW) * 8 // interval_s
+    unit: int = 10 ** max(len(str(rate)) - 3, 0)
+    return rate - rate % unit
+
+
 def is_on_time(at: datetime, interval_s: int, now: datetime) -> bool:
     """Return whether rates of this time are those of now: no more than three intervals have passed."""
     return now - at <= MOST_INTERVALS * timedelta(seconds=interval_s)
 
 
-def elapsed_ms(before: Reading, reading: Reading) -> int:
+def elapsed_ms(before: CounterReading, reading: CounterReading) -> int:
     """Return the time between two readings: by our clock or by the agent's, whichever is longer.
 
     By our clock it is the longest of those between their first counters, their last ones, and the ends of the
@@ -184,7 +196,7 @@ def _positions(ids: Sequence[int]) -> dict[int, int]:
 
 
 def _snapshot(
-    reading: Reading,
+    reading: CounterReading,
     columns: Mapping[Counter, array[int]],
     rates: Mapping[Counter, array[int]],
     *,
@@ -196,7 +208,7 @@ def _snapshot(
 class _Interval:
     """The time from an earlier reading to this one."""
 
-    def __init__(self, snapshot: Snapshot, reading: Reading, limits: Limits) -> None:
+    def __init__(self, snapshot: Snapshot, reading: CounterReading, limits: Limits) -> None:
         self.snapshot = snapshot
         self.elapsed = elapsed_ms(snapshot.reading, reading)
         self.is_too_long = self.elapsed > MOST_INTERVALS * limits.interval_ms
@@ -233,7 +245,7 @@ class _Interval:
     def moves(self, counter: Counter, rule: RateRule, drops: Drops) -> list[int | None]:
         """Return by how much each counter moved, None where there is no rate."""
         before, now = self.before(counter), self._reading.columns[counter]
-        most = self._most(counter, rule)
+        most = self._move_limit(counter, rule)
         moves = list(map(sub, now, before))
         is_whole = NONE not in now and NONE not in before
         if is_whole and isinstance(most, int) and _are_usual(moves, most):
@@ -247,10 +259,10 @@ class _Interval:
         for position in unknown:
             if before[position] != NONE != now[position]:
                 limit = most if isinstance(most, int) else most[position]
-                found[position] = self._odd_move(counter, position, limit, drops)
+                found[position] = self._move_across_wrap(counter, position, limit, drops)
         return found
 
-    def _most(self, counter: Counter, rule: RateRule) -> int | Sequence[int]:
+    def _move_limit(self, counter: Counter, rule: RateRule) -> int | Sequence[int]:
         """Return what the line rate lets through in this time, for all subjects or for each."""
         rate = self._limits.line_rates.get(counter.fact, _NO_LIMIT)
         per_count = 1000 * rule.least_bits
@@ -258,7 +270,7 @@ class _Interval:
             return rate * self.elapsed // per_count
         return [each * self.elapsed // per_count for each in rate]
 
-    def _odd_move(self, counter: Counter, position: int, most: int, drops: Drops) -> int | None:
+    def _move_across_wrap(self, counter: Counter, position: int, most: int, drops: Drops) -> int | None:
         """Return the move of a counter that went back or too far: only one that came round has any."""
         old, new = self.before(counter)[position], self._reading.columns[counter][position]
         if new > old:
@@ -288,10 +300,10 @@ class _RateComputation:
     def __init__(
         self,
         before: Sequence[Snapshot],
-        reading: Reading,
+        reading: CounterReading,
         rules: Mapping[str, RateRule],
         limits: Limits,
-        found: Computed,
+        found: RateResult,
     ) -> None:
         self._intervals = [_Interval(snapshot, reading, limits) for snapshot in before]
         self._reading = reading
@@ -305,7 +317,7 @@ class _RateComputation:
 
     def run(self) -> None:
         for interval, counters in self._tables():
-            if self._keeps(interval, counters):
+            if self._keeps_earlier_start(interval, counters):
                 self._kept.update(counters)
             else:
                 for counter in counters:
@@ -314,7 +326,7 @@ class _RateComputation:
         fresh = {counter: column for counter, column in reading.columns.items() if counter not in self._kept}
         if fresh:
             self._found.snapshots = [_snapshot(reading, fresh, self._rates, moved=self._moved)]
-        self._found.snapshots += filter(None, map(self._rest, self._intervals))
+        self._found.snapshots += filter(None, map(self._unread_counters, self._intervals))
 
     def _tables(self) -> Iterator[tuple[_Interval | None, list[Counter]]]:
         """Yield the counters that were last read together."""
@@ -325,7 +337,7 @@ class _RateComputation:
     def _last(self, counter: Counter) -> _Interval | None:
         return next((each for each in self._intervals if counter in each.snapshot.reading.columns), None)
 
-    def _keeps(self, interval: _Interval | None, counters: Sequence[Counter]) -> bool:
+    def _keeps_earlier_start(self, interval: _Interval | None, counters: Sequence[Counter]) -> bool:
         """Return whether the next rates begin where these would have: the agent answered from its cache, or
         it was asked twice at a time.
         """
@@ -362,7 +374,7 @@ class _RateComputation:
         both = zip(interval.before(counter), self._reading.columns[counter], strict=True)
         self._found.drops.gaps += sum(old != NONE != new for old, new in both)
 
-    def _rest(self, interval: _Interval) -> Snapshot | None:
+    def _unread_counters(self, interval: _Interval) -> Snapshot | None:
         """Return what is left of an earlier snapshot: what this reading did not bring.
 
         Nothing is left of a snapshot that is later than this reading: our clock was set back, and the time

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from operator import add, attrgetter
 from typing import Any, Final, NamedTuple
 
-from facho.core.rates import Drops, Rates
+from facho.core.rates import NONE, Drops, Rates
 
 # So many subjects of an OLT are named, those with the highest rates.
 MOST_NAMED: Final = 20
+# More than one such part of a total may not be missing in it.
+_PARTS_OF_TOTAL: Final = 100
 _DAY_MS: Final = 24 * 3_600_000
 _HOUR_MS: Final = 3_600_000
 # The number under which the history of the ports of an OLT has all of them together; that of its uplinks too.
@@ -21,29 +23,41 @@ DIRECTIONS: Final[Mapping[str, int]] = {"up_bps": 0, "in_bps": 0, "down_bps": 1,
 
 
 class TopRate(NamedTuple):
-    """The rates of one subject, as the OLT receives and sends them."""
+    """The rates of one subject, as the OLT receives and sends them; None where there is none."""
 
     number: int
-    in_bps: int
-    out_bps: int
+    in_bps: int | None
+    out_bps: int | None
 
     @property
     def total(self) -> int:
-        return self.in_bps + self.out_bps
+        return (self.in_bps or 0) + (self.out_bps or 0)
+
+
+class LastRate(NamedTuple):
+    """The last rate of a subject in a direction in which it has none now."""
+
+    number: int
+    # 0 for what the OLT receives, 1 for what it sends.
+    side: int
+    # Milliseconds since 1970.
+    at: int
+    bps: int
 
 
 @dataclass(frozen=True, slots=True)
 class TrafficTotal:
-    """The traffic of all subjects of an OLT at one time. Milliseconds since 1970."""
+    """The traffic of all subjects of an OLT at one time; None where it is not known."""
 
+    # Milliseconds since 1970.
     at: int
-    in_bps: int
-    out_bps: int
+    in_bps: int | None
+    out_bps: int | None
     top: Sequence[TopRate] = ()
 
     @property
     def total(self) -> int:
-        return self.in_bps + self.out_bps
+        return (self.in_bps or 0) + (self.out_bps or 0)
 
     def as_json(self) -> list[Any]:
         return [self.at, self.in_bps, self.out_bps, [list(each) for each in self.top]]
@@ -57,16 +71,72 @@ class TrafficTotal:
 def sum_traffic(at: int, ids: Sequence[int], rates: Mapping[str, Rates]) -> TrafficTotal | None:
     """Return the totals of a collection and its highest rates; None if nobody has a rate of octets."""
     sides: list[list[int]] = [[], []]
+    given: list[Rates] = [[], []]
     for name, side in DIRECTIONS.items():
         if any(rate is not None for rate in rates.get(name, ())):
+            given[side] = rates[name]
             sides[side] = [0 if rate is None else int(rate) for rate in rates[name]]
     if not any(sides):
         return None
     received, sent = (side or [0] * len(ids) for side in sides)
     totals = list(map(add, received, sent))
     chosen = nlargest(MOST_NAMED, zip(totals, range(len(totals)), strict=True))
-    top = [TopRate(ids[place], received[place], sent[place]) for total, place in chosen if total]
-    return TrafficTotal(at, sum(received), sum(sent), top)
+    top = [
+        TopRate(ids[place], *(whole_rate(rates[place]) if rates else None for rates in given))
+        for total, place in chosen
+        if total
+    ]
+    in_bps, out_bps = (sum(side) if side else None for side in sides)
+    return TrafficTotal(at, in_bps, out_bps, top)
+
+
+def whole_rate(rate: float | None) -> int | None:
+    return None if rate is None else int(rate)
+
+
+def missing_rates(
+    last: Sequence[LastRate],
+    ids: Sequence[int],
+    rates: Mapping[str, Rates],
+    counters: Collection[Sequence[int]] | None = None,
+) -> list[LastRate]:
+    """Return those of the last rates whose subjects have none now in that direction.
+
+    With the columns of counters a subject of which no counter was read is not missing: it is off.
+    """
+    numbers = {each.number for each in last}
+    places = {number: place for place, number in enumerate(ids) if number in numbers}
+    if counters is not None:
+        places = {
+            number: place
+            for number, place in places.items()
+            if any(column[place] != NONE for column in counters)
+        }
+    with_rate = {
+        (number, side)
+        for name, side in DIRECTIONS.items()
+        for number, place in places.items()
+        if name in rates and rates[name][place] is not None
+    }
+    return [
+        each
+        for each in last
+        if (each.number, each.side) not in with_rate and (counters is None or each.number in places)
+    ]
+
+
+def without_missing(total: TrafficTotal, missing: Sequence[LastRate]) -> TrafficTotal:
+    """Return the total without the directions of which more than a hundredth is missing."""
+    if not missing:
+        return total
+    in_bps, out_bps = (
+        known if known is not None and _PARTS_OF_TOTAL * lost <= known + lost else None
+        for known, lost in (
+            (known, sum(each.bps for each in missing if each.side == side))
+            for side, known in enumerate((total.in_bps, total.out_bps))
+        )
+    )
+    return TrafficTotal(total.at, in_bps, out_bps, total.top)
 
 
 def keep_peaks(peaks: Sequence[TrafficTotal], now: TrafficTotal) -> list[TrafficTotal]:

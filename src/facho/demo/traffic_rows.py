@@ -18,12 +18,12 @@ from facho.apps.discovery.selectors import interface_of
 from facho.apps.history.models import Subject
 from facho.apps.history.store import FrameRow, hour_of, make_frame, milliseconds
 from facho.apps.hosts.models import Olt
-from facho.apps.traffic.store import KnownTraffic, load_traffic, traffic_row, upsert_traffic
+from facho.apps.traffic.store import KnownTraffic, PortRates, load_traffic, traffic_row, upsert_traffic
 from facho.core.event_groups import port_of_place
 from facho.core.frames import write_sheet
 from facho.core.history_facts import FACTS
 from facho.core.rates import Rates
-from facho.core.traffic import TOTAL_NUMBER, TrafficTotal, keep_peaks, sum_rates, sum_traffic
+from facho.core.traffic import TOTAL_NUMBER, TrafficTotal, keep_peaks, sum_rates, sum_traffic, whole_rate
 from facho.demo.onu_story import OnuStory
 from facho.demo.readings import SilentOnus
 from facho.demo.story import Story
@@ -86,15 +86,15 @@ def _counted(olt: Olt, onus: Sequence[Onu], model: OltModel) -> Iterator[_Counte
         known = [port for port in ports if port is not None]
         if len(known) == len(ports):
             yield _Counted(Subject.PORT, [port.id for port in known], [port.technology for port in known])
-    if Subject.LINK in counts:
-        yield _Counted(Subject.LINK, _links(olt))
+    if Subject.UPLINK in counts:
+        yield _Counted(Subject.UPLINK, _links(olt))
 
 
 def _links(olt: Olt) -> list[int]:
     """Return the uplinks of an OLT, the one with the most traffic first, as the simulator has them."""
     ids = list(Uplink.objects.filter(olt=olt).order_by("id").values_list("id", flat=True))
     octets: dict[int, int] = {}
-    for snapshot in load_traffic(olt.id, Subject.LINK).snapshots:
+    for snapshot in load_traffic(olt.id, Subject.UPLINK).snapshots:
         for counter, column in snapshot.reading.columns.items():
             if counter.fact == "in_octets":
                 octets.update(zip(snapshot.reading.ids, column, strict=True))
@@ -125,7 +125,7 @@ def _read_rates(model: OltModel, moment: datetime, silent: set[int]) -> Mapping[
     return {
         Subject.ONU: {"up_bps": list(onus[UP]), "down_bps": list(onus[DOWN])},
         Subject.PORT: {"in_bps": list(up), "out_bps": list(down)},
-        Subject.LINK: {
+        Subject.UPLINK: {
             "in_bps": [share * sum(down) for share in UPLINK_SHARES],
             "out_bps": [share * sum(up) for share in UPLINK_SHARES],
             **{name: list(rates) for name, rates in model.traffic.uplink_events(since, until).items()},
@@ -177,12 +177,12 @@ def _store_last(olt: Olt, counted: _Counted, week: Sequence[tuple[datetime, Rate
             and (total := sum_traffic(milliseconds(moment), counted.ids, found)) is not None
         ):
             peaks = keep_peaks(peaks, total)
-    ports: dict[int, tuple[int, int, str]] = {}
+    ports: dict[int, PortRates] = {}
     if counted.subject is not Subject.ONU:
         received, sent = (_all_of(counted, rates[name]) for name in ("in_bps", "out_bps"))
         technologies = counted.technologies or [""] * len(counted.ids)
         rows = zip(counted.ids, received, sent, technologies, strict=True)
-        ports = {number: (int(one or 0), int(other or 0), kind) for number, one, other, kind in rows}
+        ports = {number: (whole_rate(one), whole_rate(other), kind) for number, one, other, kind in rows}
     after: KnownTraffic = replace(
         known, interval_s=known.interval_s or _INTERVAL_S, at=now, total=total, ports=ports, peaks=peaks
     )
@@ -210,7 +210,7 @@ def write_health(olt: Olt, model: OltModel, moments: Sequence[datetime], now: da
         }
         for subject, rows, names in (
             (Subject.PART, parts, _PART_NUMBERS),
-            (Subject.LINK, links, _LINK_NUMBERS),
+            (Subject.UPLINK, links, _LINK_NUMBERS),
         ):
             columns = {name: [_moved(getattr(row, name), moves.get(name)) for row in rows] for name in names}
             frames += make_frame(olt.id, moment, subject, [row.id for row in rows], columns)

@@ -62,10 +62,24 @@ def test_the_uplinks_of_an_olt_are_shown_with_rates_that_can_be_read(
 ) -> None:
     olt, now = Olt.objects.get(name="norte"), database_now()
     link = Uplink.objects.create(olt=olt, place="0/9/0", state="up", updated_at=now)
-    append_frame(olt.pk, now, Subject.LINK, [link.pk], {"in_bps": [300_000_000.0], "out_bps": [0.0]})
+    append_frame(olt.pk, now, Subject.UPLINK, [link.pk], {"in_bps": [300_000_000.0], "out_bps": [0.0]})
     show_olt("norte", as_json=False)
     said = capsys.readouterr().out
     assert "300 Mbit/s" in said
     assert "0 bit/s" in said
     show_olt("norte", as_json=True)
     assert json.loads(capsys.readouterr().out)["uplinks"][0]["in_bps"] == pytest.approx(300e6, rel=0.01)
+
+
+def test_a_rate_that_is_not_known_is_a_dash_and_no_silence() -> None:
+    port = PonPort.objects.get()
+    add_traffic(traffic_of(port.olt_id, "port", database_now(), {port.pk: (None, 5 * MBIT)}, counter_bits=32))
+    said = run("olt", "norte")
+    assert "0 bit/s" not in said
+    assert "0.0 %" not in said
+    assert "114 Mbit/s" in said
+    found = json.loads(run("olt", "norte", "--json"))
+    assert found["totals"][0]["from_customers_bps"] is None
+    assert found["totals"][0]["certain_to_bps"] == 114_000_000
+    assert found["pons"][0]["use_from_customers"] is None
+    assert "0 bit/s" not in run("top", "--of", "port")

@@ -33,10 +33,10 @@ HOSTILE = f"{EVIL}\"'><img src=x onerror=alert(1)>\u202e\u2066=cmd|' /C calc'!A0
 LONG = HOSTILE + "ñ" * 64 * 1024
 # What the system itself reads and understands, and people do not write.
 UNDERSTOOD = {
-    "begins", "cause", "claim", "credentials", "datum", "digest", "down_cause", "entity", "extras",
-    "fact", "facts", "fingerprint", "kind", "lately", "lease_token", "named_by", "notice", "notices",
-    "oid", "optical_state", "owes", "peaks", "place", "ports", "presence", "profile_oid", "provides",
-    "role", "rx_usual_of", "severity", "snmp_version", "start_time", "state", "state_before",
+    "begins", "cause", "claim", "credentials", "datum", "digest", "down_cause", "drops_by_hour", "entity",
+    "extras", "fact", "facts", "fingerprint", "kind", "lease_token", "missing", "named_by", "notice",
+    "notices", "oid", "optical_state", "owes", "peaks", "place", "ports", "presence", "profile_oid",
+    "provides", "role", "rx_usual_of", "severity", "snmp_version", "start_time", "state", "state_before",
     "suspended_reason", "technology", "told_parts", "top", "url", "weekdays", "why",
 }  # fmt: skip
 HTML = re.compile(r"<script>alert\(1\)|<img src=x")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+import pytest
+
 from facho.core.counter_blob import decode_snapshots, encode_snapshots
 from facho.core.rates import (
     Counter,
+    CounterReading,
     Limits,
     RateRule,
-    Reading,
     Snapshot,
+    certain_rate,
     compute_rates,
     counter_column,
 )
@@ -24,7 +27,7 @@ SECOND = 1000
 def read(before: Sequence[Snapshot], second: int, *values: int | None) -> tuple[list[Snapshot], object]:
     """Return where the next rates begin, and the rates of these counters."""
     ids = array("q", range(len(values)))
-    reading = Reading(second * SECOND, None, ids, {WIDE: counter_column(values)})
+    reading = CounterReading(second * SECOND, None, ids, {WIDE: counter_column(values)})
     found = compute_rates(before, reading, RULES, Limits(300 * SECOND))
     return found.snapshots, found.rates.get("down_bps")
 
@@ -45,12 +48,12 @@ def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> 
     """In the first collection, parts that come after the counters take 250 seconds; in the other, none do."""
     ids = array("q", [0])
 
-    def reading(second: int, count: int, ages_s: tuple[int, int]) -> Reading:
+    def reading(second: int, count: int, ages_s: tuple[int, int]) -> CounterReading:
         first, last = ages_s
         ages_ms = first * SECOND, last * SECOND
-        return Reading(second * SECOND, None, ids, {WIDE: counter_column([count])}, ages_ms)
+        return CounterReading(second * SECOND, None, ids, {WIDE: counter_column([count])}, ages_ms)
 
-    def rate(before: Reading, after: Reading) -> object:
+    def rate(before: CounterReading, after: CounterReading) -> object:
         limits = Limits(300 * SECOND)
         snapshots = compute_rates([], before, RULES, limits).snapshots
         kept = decode_snapshots(encode_snapshots(snapshots))
@@ -61,3 +64,9 @@ def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> 
     assert rate(reading(120, 0, (120, 0)), reading(320, 300_000, (20, 0))) == [8000]
     # The chart has the time of the end: the rate is no higher than for that interval.
     assert rate(reading(10, 0, (10, 5)), reading(610, 300_000, (310, 305))) == [4000]
+
+
+@pytest.mark.parametrize(("interval_s", "rate"), [(30, 1_140_000_000), (60, 572_000_000), (300, 114_000_000)])
+def test_a_narrow_counter_is_certain_while_it_cannot_come_round_twice(interval_s: int, rate: int) -> None:
+    assert certain_rate(32, interval_s) == rate
+    assert certain_rate(64, interval_s) is None

@@ -176,8 +176,8 @@ def uplink_rates(olt_id: int, now: datetime) -> dict[int, dict[str, float]]:
 
     Those of a collection that is long over are left out.
     """
-    facts = [rule.rate for rule in counters(Subject.LINK).values()]
-    series = several_series(olt_id, Subject.LINK, facts, now - _RATES_LAST, now + timedelta(seconds=1))
+    facts = [rule.rate for rule in counters(Subject.UPLINK).values()]
+    series = several_series(olt_id, Subject.UPLINK, facts, now - _RATES_LAST, now + timedelta(seconds=1))
     return {number: last_values(each.values) for number, each in series.items()}
 
 

@@ -69,7 +69,7 @@ def store_uplinks(
         values |= _removed_uplinks(olt_id, values)
     rows = OltRows(Uplink, olt_id, "place", "updated_at", seen=("speed_mbps",))
     stored = upsert_rows(rows, values, now).rows
-    frame = frame_values(Subject.LINK, given, {place: stored[place]["id"] for place in given})
+    frame = frame_values(Subject.UPLINK, given, {place: stored[place]["id"] for place in given})
     return replace(frame, speeds_mbps=[stored[place]["speed_mbps"] for place in given])
 
 

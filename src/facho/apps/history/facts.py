@@ -17,7 +17,7 @@ ENTITIES: Final[Mapping[str, tuple[Entity, ...]]] = {
     Subject.ONU: (Entity.ONU,),
     Subject.PORT: (Entity.PORT,),
     Subject.PART: (Entity.OLT, Entity.BOARD, Entity.FAN, Entity.PSU),
-    Subject.LINK: (Entity.UPLINK,),
+    Subject.UPLINK: (Entity.UPLINK,),
 }
 _BITS: Final = "bit/s"
 # The fewest bits that a line carries for one count, by the unit of a counter: a packet has 64 octets or more.

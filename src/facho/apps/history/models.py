@@ -15,7 +15,8 @@ class Subject(models.TextChoices):
     PORT = "port", _("port")
     # The OLT itself, its boards, fans and power supplies.
     PART = "part", _("part")
-    LINK = "link", _("uplink")
+    # The columns that hold it have four characters.
+    UPLINK = "link", _("uplink")
 
 
 class HistoryFrame(models.Model):

@@ -22,8 +22,11 @@ class OltTraffic(models.Model):
     at = models.DateTimeField(_("at"), null=True)
     # Of the job that reads the counters.
     interval_s = models.PositiveIntegerField(_("interval (s)"))
-    in_bps = models.BigIntegerField(_("received (bit/s)"), default=0)
-    out_bps = models.BigIntegerField(_("sent (bit/s)"), default=0)
+    # None when it is not known: nobody has a rate, or somebody with much traffic has none.
+    in_bps = models.BigIntegerField(_("received (bit/s)"), null=True)
+    out_bps = models.BigIntegerField(_("sent (bit/s)"), null=True)
+    # The fewest bits of the last counters of octets.
+    counter_bits = models.PositiveSmallIntegerField(_("bits of the counters"), default=64)
     # Since it was first collected: rates that were not stored.
     over = models.BigIntegerField(_("above the line rate"), default=0)
     resets = models.BigIntegerField(_("counters that started anew"), default=0)
@@ -32,8 +35,10 @@ class OltTraffic(models.Model):
     top = models.TextField(_("highest rates"), default="[]")
     ports = models.TextField(_("rates of ports"), default="{}")
     peaks = models.TextField(_("peaks"), default="[]")
+    # JSON: the last rates of those that had some lately and have none now.
+    missing = models.TextField(_("missing rates"), default="[]")
     # JSON: for each hour of the last day, how many counters were read, and how many rates not stored.
-    lately = models.TextField(_("rates not stored in the last day"), default="[]")
+    drops_by_hour = models.TextField(_("rates not stored in the last day"), default="[]")
     # Snapshots of counters. It comes last: whoever reads the columns before it does not read it.
     counters = models.BinaryField(_("counters"))
 

@@ -21,12 +21,12 @@ from facho.apps.hosts.models import Olt
 from facho.apps.traffic.models import OltTraffic
 from facho.apps.traffic.store import read_drops
 from facho.core.line_rates import line_rate
-from facho.core.rates import Drops, is_on_time
+from facho.core.rates import Drops, certain_rate, is_on_time
 from facho.core.traffic import MOST_NAMED, TopRate, TrafficTotal, merge_tops
 
 # The counters are large, and nobody but the recorder reads them.
 _TOTALS: Final = ("olt", "subject", "at", "interval_s", "in_bps", "out_bps")
-_COLUMNS: Final = (*_TOTALS, "top", "peaks")
+_COLUMNS: Final = (*_TOTALS, "counter_bits", "top", "peaks")
 _DAY: Final = timedelta(days=1)
 T = TypeVar("T")
 _DECODER: Final = json.JSONDecoder()
@@ -45,39 +45,37 @@ class Traffic:
     """The traffic of one subject of an OLT. `in` is what the OLT receives."""
 
     at: datetime
-    in_bps: int
-    out_bps: int
+    # None when it is not known: who had a part of it has no rate.
+    in_bps: int | None
+    out_bps: int | None
     top: list[TopRate]
     # In the last day; None when it has not been collected for longer.
     peak_at: datetime | None = None
-    peak_in_bps: int = 0
-    peak_out_bps: int = 0
+    peak_in_bps: int | None = None
+    peak_out_bps: int | None = None
     peak_top: list[TopRate] = field(default_factory=list)
     # The last collection was on time: what it says is about now.
     is_current: bool = True
+    # The highest rate that is certain; None if that is any, as of counters of 64 bits.
+    certain_to_bps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PonUse:
-    """How much of its line rate a PON uses, as a part of one."""
+    """How much of its line rate a PON uses, as a part of one; None in a direction without a rate."""
 
     port_id: int
-    in_bps: int
-    out_bps: int
+    in_bps: int | None
+    out_bps: int | None
     technology: str
 
     @property
-    def up(self) -> float:
-        return self.in_bps / line_rate(self.technology).up_bps
+    def up(self) -> float | None:
+        return None if self.in_bps is None else self.in_bps / line_rate(self.technology).up_bps
 
     @property
-    def down(self) -> float:
-        return self.out_bps / line_rate(self.technology).down_bps
-
-    @property
-    def highest(self) -> float:
-        """Return the use of the direction that is used more."""
-        return max(self.up, self.down)
+    def down(self) -> float | None:
+        return None if self.out_bps is None else self.out_bps / line_rate(self.technology).down_bps
 
 
 class OltTotal(NamedTuple):
@@ -86,14 +84,15 @@ class OltTotal(NamedTuple):
     olt_id: int
     subject: str
     at: datetime
-    in_bps: int
-    out_bps: int
+    # As in Traffic.
+    in_bps: int | None
+    out_bps: int | None
     # The last collection was on time: what it says is about now.
     is_current: bool
 
 
 @dataclass(frozen=True, slots=True)
-class LatelyDropped:
+class DropsOfDay:
     """The rates of an OLT that were not stored in the last day."""
 
     olt_id: int
@@ -133,12 +132,8 @@ class NamedRate:
     place: str
     name: str
     description: str
-    to_customers_bps: int
-    from_customers_bps: int
-
-    @property
-    def total_bps(self) -> int:
-        return self.to_customers_bps + self.from_customers_bps
+    to_customers_bps: int | None
+    from_customers_bps: int | None
 
 
 def traffic_tops(
@@ -158,16 +153,16 @@ def traffic_tops(
     return Top(merge_tops(current, most), merge_tops(peaks, most))
 
 
-def lately_dropped(now: datetime) -> list[LatelyDropped]:
+def drops_of_last_day(now: datetime) -> list[DropsOfDay]:
     """Return what was dropped in the last day, of the enabled OLTs of which counters were read in it."""
     sums: dict[tuple[int, str], list[int]] = {}
     rows = OltTraffic.objects.filter(olt__enabled=True).order_by("olt__name", "subject")
-    for olt_id, name, lately in rows.values_list("olt", "olt__name", "lately"):
-        for each in read_drops(lately):
+    for olt_id, name, drops_by_hour in rows.values_list("olt", "olt__name", "drops_by_hour"):
+        for each in read_drops(drops_by_hour):
             if moment_of(each.hour) > now - _DAY:
                 known = sums.setdefault((olt_id, name), [0] * 4)
                 sums[olt_id, name] = list(map(add, known, each[1:]))
-    return [LatelyDropped(*olt, values, Drops(*drops)) for olt, (values, *drops) in sums.items()]
+    return [DropsOfDay(*olt, values, Drops(*drops)) for olt, (values, *drops) in sums.items()]
 
 
 def name_rates(subject: str, *tops: Sequence[TopRate]) -> list[list[NamedRate]]:
@@ -185,7 +180,7 @@ def subject_names(subject: str, numbers: Collection[int]) -> dict[int, SubjectNa
 
 def to_and_from_customers(subject: str, in_bps: T, out_bps: T) -> tuple[T, T]:
     """Return what goes to the customers and what comes from them: an uplink receives what ports send."""
-    return (in_bps, out_bps) if subject == Subject.LINK else (out_bps, in_bps)
+    return (in_bps, out_bps) if subject == Subject.UPLINK else (out_bps, in_bps)
 
 
 def olt_totals(now: datetime, olt_ids: Collection[int] | None = None) -> list[OltTotal]:
@@ -244,7 +239,14 @@ def _rows(olt_ids: Iterable[int] | None) -> Any:
 def _traffic(row: Mapping[str, Any], now: datetime) -> Traffic:
     top, peak = _read_top(row["top"]), _last_peak(row["peaks"], now)
     is_current = is_on_time(row["at"], row["interval_s"], now)
-    found = Traffic(row["at"], row["in_bps"], row["out_bps"], top, is_current=is_current)
+    found = Traffic(
+        row["at"],
+        row["in_bps"],
+        row["out_bps"],
+        top,
+        is_current=is_current,
+        certain_to_bps=certain_rate(row["counter_bits"], row["interval_s"]),
+    )
     if peak is None:
         return found
     at = moment_of(peak.at)
@@ -304,5 +306,5 @@ _OLT: Final = ("olt_id", "olt__name", "olt__site")
 _NAMES: Final[Mapping[str, Callable[[Collection[int]], dict[int, SubjectName]]]] = {
     Subject.ONU: _onu_names,
     Subject.PORT: _port_names,
-    Subject.LINK: _uplink_names,
+    Subject.UPLINK: _uplink_names,
 }

@@ -15,13 +15,13 @@ from facho.apps.db.database import is_embedded
 from facho.core.counter_blob import decode_snapshots, encode_snapshots
 from facho.core.history_facts import Damaged
 from facho.core.rates import Drops, Snapshot
-from facho.core.traffic import DropsOfHour, TrafficTotal
+from facho.core.traffic import DropsOfHour, LastRate, TrafficTotal
 
 log = logging.getLogger(__name__)
 
 
-# What a port receives and sends, and its technology.
-PortRates = tuple[int, int, str]
+# What a port receives and sends, None where it has no rate, and its technology.
+PortRates = tuple[int | None, int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,11 @@ class KnownTraffic:
     peaks: Sequence[TrafficTotal] = ()
     drops: Drops = field(default_factory=Drops)
     # The hours of the last day.
-    lately: Sequence[DropsOfHour] = ()
+    drops_by_hour: Sequence[DropsOfHour] = ()
     snapshots: Sequence[Snapshot] = ()
+    missing: Sequence[LastRate] = ()
+    # The fewest bits of the last counters of octets.
+    counter_bits: int = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +50,17 @@ class TrafficRow:
     subject: str
     at: datetime | None
     interval_s: int
-    in_bps: int
-    out_bps: int
+    in_bps: int | None
+    out_bps: int | None
+    counter_bits: int
     over: int
     resets: int
     gaps: int
     top: str
     ports: str
     peaks: str
-    lately: str
+    missing: str
+    drops_by_hour: str
     counters: bytes
 
 
@@ -64,7 +69,8 @@ def load_traffic(olt_id: int, subject: str) -> KnownTraffic:
     found = sql.fetch_with_blobs(_KNOWN, [olt_id, subject])
     if not found:
         return KnownTraffic()
-    at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, lately, counters = found[0]
+    at, interval_s, in_bps, out_bps, counter_bits, over, resets, gaps, *texts, counters = found[0]
+    top, ports, peaks, missing, drops_by_hour = texts
     moment = None if at is None else sql.parse_time(at)
     return KnownTraffic(
         interval_s,
@@ -73,18 +79,21 @@ def load_traffic(olt_id: int, subject: str) -> KnownTraffic:
         {int(number): tuple(rates) for number, rates in json.loads(ports).items()},
         [TrafficTotal.from_json(each) for each in json.loads(peaks)],
         Drops(over, resets, gaps),
-        read_drops(lately),
+        read_drops(drops_by_hour),
         _read_counters(olt_id, bytes(counters)),
+        [LastRate(*each) for each in json.loads(missing)],
+        counter_bits,
     )
 
 
 _KNOWN: Final = (
-    "SELECT at, interval_s, in_bps, out_bps, over, resets, gaps, top, ports, peaks, lately, counters"
+    "SELECT at, interval_s, in_bps, out_bps, counter_bits, over, resets, gaps,"
+    " top, ports, peaks, missing, drops_by_hour, counters"
     " FROM olt_traffic WHERE olt_id = %s AND subject = %s"
 )
 
 
-def _read_total(at: datetime, in_bps: int, out_bps: int, top: str) -> TrafficTotal:
+def _read_total(at: datetime, in_bps: int | None, out_bps: int | None, top: str) -> TrafficTotal:
     return TrafficTotal.from_json([round(1000 * at.timestamp()), in_bps, out_bps, json.loads(top)])
 
 
@@ -110,15 +119,17 @@ def traffic_row(olt_id: int, subject: str, known: KnownTraffic) -> TrafficRow:
         subject,
         known.at,
         known.interval_s,
-        0 if total is None else total.in_bps,
-        0 if total is None else total.out_bps,
+        None if total is None else total.in_bps,
+        None if total is None else total.out_bps,
+        known.counter_bits,
         known.drops.over,
         known.drops.resets,
         known.drops.gaps,
         _json([] if total is None else [list(each) for each in total.top]),
         _json(known.ports),
         _json([each.as_json() for each in known.peaks]),
-        _json(known.lately),
+        _json(known.missing),
+        _json(known.drops_by_hour),
         encode_snapshots(known.snapshots),
     )
 
@@ -148,7 +159,8 @@ def _values(row: TrafficRow) -> list[Any]:
 
 _COLUMNS: Final = tuple(each.name for each in fields(TrafficRow))
 _TYPES: Final = (
-    "bigint", "text", "timestamptz", "integer", *["bigint"] * 5, *["text"] * 4, "bytea",
+    "bigint", "text", "timestamptz", "integer", *["bigint"] * 2, "smallint", *["bigint"] * 3, *["text"] * 5,
+    "bytea",
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
-from facho.apps.traffic.selectors import LatelyDropped, lately_dropped
+from facho.apps.traffic.selectors import DropsOfDay, drops_of_last_day
 from facho.apps.zabbix_pollers.selectors import read_workers
 from facho.backends.start_checks import bad_version, broker_away, wrong_settings
 from facho.cli.doctor.coordinator import check_coordinator
@@ -174,7 +174,7 @@ def check_unreadable_rows(_now: datetime, _config: Config) -> Finding:
 
 def check_traffic(now: datetime, _config: Config) -> Finding:
     """Name the OLTs many of whose counters gave no rate in the last day, by the main reason."""
-    known = [each for each in lately_dropped(now) if each.share > _MANY_DROPPED]
+    known = [each for each in drops_of_last_day(now) if each.share > _MANY_DROPPED]
     if not known:
         return ok("traffic", "few counters gave no rate in the last 24 hours")
     sentences, advice = [], []
@@ -187,7 +187,7 @@ def check_traffic(now: datetime, _config: Config) -> Finding:
     return warning("traffic", f"counters gave no rate: {'; '.join(sentences)}", "; ".join(advice))
 
 
-def _main_reason(found: LatelyDropped) -> str:
+def _main_reason(found: DropsOfDay) -> str:
     return max(_DROP_ADVICE, key=lambda reason: getattr(found.drops, reason))
 
 

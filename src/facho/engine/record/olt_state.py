@@ -289,7 +289,7 @@ def _store_subjects(
     links, cut = _facts(whole, Entity.UPLINK), _facts(broken, Entity.UPLINK)
     if links or cut:
         has_gaps = _have_gaps(whole, Entity.UPLINK)
-        yield Subject.LINK, store_uplinks(olt_id, links, now, partial=cut, has_gaps=has_gaps)
+        yield Subject.UPLINK, store_uplinks(olt_id, links, now, partial=cut, has_gaps=has_gaps)
 
 
 def _publish_unprovisioned(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datetime) -> None:

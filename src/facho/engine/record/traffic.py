@@ -27,13 +27,13 @@ from facho.core.line_rates import LineRate, line_rate, port_technology, uplink_r
 from facho.core.rates import (
     MOST_INTERVALS,
     NONE,
-    Computed,
     Counter,
+    CounterReading,
     Drops,
     Limits,
+    RateResult,
     RateRule,
     Rates,
-    Reading,
     Snapshot,
     compute_rates,
     counter_column,
@@ -42,11 +42,15 @@ from facho.core.rates import (
 from facho.core.traffic import (
     DIRECTIONS,
     TOTAL_NUMBER,
+    LastRate,
+    TopRate,
     count_drops,
     keep_peaks,
+    missing_rates,
     sum_by_place,
-    sum_rates,
     sum_traffic,
+    whole_rate,
+    without_missing,
 )
 from facho.engine.collect.part_results import Collection, PartResult
 from facho.engine.record.execution_row import Recording
@@ -57,9 +61,7 @@ from facho.vendors import GENERIC, Profile
 # Of an OLT that is collected by hand before any job did.
 _USUAL_INTERVAL_S: Final = 300
 _TICKS_PER_S: Final = 100
-# What an OLT receives and sends, in the rates of ports and uplinks and in those of ONUs.
-_OF_PORTS: Final = ("in_bps", "out_bps")
-_OF_ONUS: Final = ("up_bps", "down_bps")
+_WIDE: Final = 64
 
 
 def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> FrameValues:
@@ -83,7 +85,7 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     frame = replace(frame, technologies=technologies)
     collection, at = recording.collection, milliseconds(recording.now)
     uptime_s, ages_ms = _uptime_at_end(collection), _ages_of_counters(collection.parts, subject)
-    reading = Reading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
+    reading = CounterReading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
     interval_s = recording.planned.interval_s or known.interval_s or _USUAL_INTERVAL_S
     limits = Limits(
         1000 * interval_s,
@@ -92,14 +94,21 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     )
     computed = compute_rates(known.snapshots, reading, counters(subject), limits)
     values = sum(len(column) - column.count(NONE) for column in columns.values())
-    lately = count_drops(known.lately, at, values, computed.drops)
-    after = _after(replace(known, interval_s=interval_s, lately=lately), recording, subject, frame, computed)
+    drops_by_hour = count_drops(known.drops_by_hour, at, values, computed.drops)
+    bits = _fewest_bits(columns, counters(subject))
+    known = replace(known, interval_s=interval_s, counter_bits=bits, drops_by_hour=drops_by_hour)
+    read = columns.values() if subject is Subject.ONU else None
+    missing = missing_rates(_last_rates(known, subject, at), frame.ids, computed.rates, read)
+    after = _after(known, recording, subject, frame, computed, missing)
     recording.writes.traffic.append(traffic_row(recording.olt_id, subject, after))
     found = replace(frame, columns={**frame.columns, **computed.rates})
+    if after.at != recording.now:
+        # Nobody has a rate.
+        return found
     if subject is not Subject.ONU:
-        return found if _are_interfaces(recording, subject) else _with_total(found)
-    if computed.rates and not _counts_at_ports(recording):
-        _add_sums_of_ports(recording, found, computed.rates, interval_s, ports)
+        return _with_total(found, after)
+    if not _counts_at_ports(recording):
+        _add_sums_of_ports(recording, found, computed.rates, after, ports)
     return found
 
 
@@ -155,15 +164,16 @@ def _has_counters(part: PartResult, subject: Subject) -> bool:
     )
 
 
-def _with_total(frame: FrameValues) -> FrameValues:
-    """Return the numbers of ports or uplinks, and with them those of all together."""
-    totals: dict[str, float | None] = {
-        name: sum_rates(frame.columns[name]) for name in _OF_PORTS if name in frame.columns
-    }
-    if not totals:
-        return frame
+def _with_total(frame: FrameValues, after: KnownTraffic) -> FrameValues:
+    """Return the numbers of ports or uplinks, and those of all together as far as they are known."""
+    totals = _totals(after)
     columns = {name: [*values, totals.get(name)] for name, values in frame.columns.items()}
     return replace(frame, ids=[*frame.ids, TOTAL_NUMBER], columns=columns)
+
+
+def _totals(known: KnownTraffic) -> dict[str, int | None]:
+    assert known.total is not None
+    return {"in_bps": known.total.in_bps, "out_bps": known.total.out_bps}
 
 
 def _counts_at_ports(recording: Recording) -> bool:
@@ -181,7 +191,7 @@ def _add_sums_of_ports(
     recording: Recording,
     frame: FrameValues,
     rates: Mapping[str, Rates],
-    interval_s: int,
+    of_onus: KnownTraffic,
     known_ports: Mapping[str, NamedPort],
 ) -> None:
     """Store as the traffic of each port what its ONUs have together, and that of all ONUs as the total."""
@@ -190,16 +200,23 @@ def _add_sums_of_ports(
     sums = {place: each for place, each in sum_by_place(places, rates).items() if place in known_ports}
     ids = [known_ports[place].number for place in sums]
     columns: dict[str, Rates] = {
-        name: [*(each[side] for each in sums.values()), sum_rates(rates.get(counted, ()))]
-        for side, (name, counted) in enumerate(zip(_OF_PORTS, _OF_ONUS, strict=True))
+        name: [*(each[side] for each in sums.values()), total]
+        for side, (name, total) in enumerate(_totals(of_onus).items())
     }
     recording.writes.frames += make_frame(olt_id, recording.now, Subject.PORT, [*ids, TOTAL_NUMBER], columns)
     named = dict(zip(places, frame.technologies, strict=False)) if len(frame.technologies) > 1 else {}
     usual = frame.technologies[0] if len(frame.technologies) == 1 else ""
     ports = FrameValues(ids, technologies=[named.get(place, usual) for place in sums])
     of_ports = {name: column[:-1] for name, column in columns.items()}
-    known = replace(load_traffic(olt_id, Subject.PORT), interval_s=interval_s)
-    after = _after(known, recording, Subject.PORT, ports, Computed(of_ports, list(known.snapshots)))
+    known = replace(
+        load_traffic(olt_id, Subject.PORT),
+        interval_s=of_onus.interval_s,
+        counter_bits=_WIDE,
+    )
+    rates_of_ports = RateResult(of_ports, list(known.snapshots))
+    after = _after(known, recording, Subject.PORT, ports, rates_of_ports, of_onus.missing)
+    # What is missing are ONUs, which the row of the ONUs has.
+    after = replace(after, missing=())
     recording.writes.traffic.append(traffic_row(olt_id, Subject.PORT, after))
 
 
@@ -215,6 +232,10 @@ def _counter_columns(frame: FrameValues, known: Mapping[str, RateRule]) -> dict[
         if fact in frame.columns:
             found |= _by_width(fact, frame.columns[fact])
     return found
+
+
+def _fewest_bits(columns: Mapping[Counter, array[int]], known: Mapping[str, RateRule]) -> int:
+    return min((counter.bits for counter in columns if known[counter.fact].of_octets), default=_WIDE)
 
 
 def _by_width(fact: str, values: Sequence[object]) -> dict[Counter, array[int]]:
@@ -245,7 +266,7 @@ def _column(values: Sequence[object]) -> array[int]:
 def _line_rates(subject: Subject, frame: FrameValues) -> dict[str, int | Sequence[int]]:
     """Return by counter what its subjects can move: the line rate of their PON, or their speed."""
     match subject:
-        case Subject.LINK:
+        case Subject.UPLINK:
             rates = [uplink_rate(each) for each in frame.speeds_mbps]
         case Subject.PART:
             # A board has many PONs: no more than the fastest uplink passes through it.
@@ -282,7 +303,7 @@ def _only_technology(profile: Profile) -> str:
     return known.pop() if len(known) == 1 else ""
 
 
-def _has_restarted(before: Sequence[Snapshot], reading: Reading) -> bool:
+def _has_restarted(before: Sequence[Snapshot], reading: CounterReading) -> bool:
     last = before[0].reading if before else None
     if last is None or last.uptime_s is None or reading.uptime_s is None:
         return False
@@ -291,14 +312,19 @@ def _has_restarted(before: Sequence[Snapshot], reading: Reading) -> bool:
 
 
 def _after(
-    known: KnownTraffic, recording: Recording, subject: Subject, frame: FrameValues, computed: Computed
+    known: KnownTraffic,
+    recording: Recording,
+    subject: Subject,
+    frame: FrameValues,
+    computed: RateResult,
+    missing: Sequence[LastRate],
 ) -> KnownTraffic:
     drops = Drops()
     drops.add(known.drops)
     drops.add(computed.drops)
     after = replace(known, drops=drops, snapshots=computed.snapshots)
     if _are_interfaces(recording, subject):
-        return replace(after, at=None, total=None, ports={}, peaks=())
+        return replace(after, at=None, total=None, ports={}, peaks=(), missing=())
     total = sum_traffic(milliseconds(recording.now), frame.ids, computed.rates)
     if total is None:
         return after
@@ -306,8 +332,28 @@ def _after(
     if subject is not Subject.ONU:
         of_onus = _technologies_of_onus(recording.olt_id, frame) if subject is Subject.PORT else {}
         ports = _rates_of_ports(frame, of_onus, computed.rates)
-    peaks = keep_peaks(known.peaks, total)
-    return replace(after, at=recording.now, total=total, ports=ports, peaks=peaks)
+    complete = without_missing(total, missing)
+    peaks = keep_peaks(known.peaks, total) if complete == total else known.peaks
+    return replace(after, at=recording.now, total=complete, ports=ports, peaks=peaks, missing=missing)
+
+
+def _last_rates(known: KnownTraffic, subject: Subject, at: int) -> list[LastRate]:
+    """Return the last rates of ports, of uplinks, or of the ONUs with the highest; none of long ago."""
+    if known.total is None or known.interval_s is None:
+        return []
+    rates = known.total.top
+    if subject is not Subject.ONU:
+        rates = [TopRate(number, *sides) for number, (*sides, _) in known.ports.items()]
+    last = [
+        *known.missing,
+        *(
+            LastRate(number, side, known.total.at, bps)
+            for number, *sides in rates
+            for side, bps in enumerate(sides)
+            if bps
+        ),
+    ]
+    return [each for each in last if at - each.at <= 1000 * MOST_INTERVALS * known.interval_s]
 
 
 def _are_interfaces(recording: Recording, subject: Subject) -> bool:
@@ -334,7 +380,7 @@ def _rates_of_ports(
     received, sent = (rates.get(name, [None] * len(ids)) for name in ("in_bps", "out_bps"))
     rows = zip(ids, received, sent, _one_for_each(frame), strict=True)
     return {
-        number: (int(one or 0), int(other or 0), technology or of_onus.get(number, ""))
+        number: (whole_rate(one), whole_rate(other), technology or of_onus.get(number, ""))
         for number, one, other, technology in rows
         if one is not None or other is not None
     }

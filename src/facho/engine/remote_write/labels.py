@@ -110,7 +110,7 @@ class OltLabels:
                 self._keep(subject, {key: self._encode(port=place) for key, place in rows})
             case Subject.PART:
                 self._read_parts()
-            case Subject.LINK:
+            case Subject.UPLINK:
                 links = (
                     Uplink.objects.filter(olt=self._olt_id).order_by("id").values_list("id", "place", "name")
                 )

@@ -259,6 +259,9 @@ class Pending:
         yield from self._encode(at, ["facho_port_onus"], counts)
 
     def _states_of_links(self, model: type[PonPort | Uplink], entity: str, at: datetime) -> Iterator[Piece]:
+        if entity == Entity.UPLINK:
+            # The name of an uplink may be another one since the collection before.
+            self._labels.read(Subject.UPLINK)
         rows = model._default_manager.filter(olt=self._olt_id).order_by("id")
         columns = ("place", "name", "state") if entity == Entity.UPLINK else ("place", "state")
         states = []
@@ -278,7 +281,7 @@ class Pending:
         return encode_labels({**self._labels.names.labels, **own})
 
 
-_ENTITIES: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.LINK.value: "uplink"}
+_ENTITIES: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.UPLINK.value: "uplink"}
 _FRAMES: Final = (
     "SELECT subject, at, data FROM onu_history_frames WHERE olt_id = %s"  # noqa: S608 - our own words
     f" AND subject IN ({', '.join(['%s'] * len(Subject.values))}) AND at > %s AND at < %s"

@@ -19,7 +19,8 @@ from facho.web.olts.tabs import Tab, tab_url
 @admin.register(OltTraffic)
 class OltTrafficAdmin(OltFactsAdmin[OltTraffic]):
     list_display = (
-        "olt", "subject", "at", "interval_s", "to_customers", "from_customers", "over", "resets", "gaps",
+        "olt", "subject", "at", "interval_s", "to_customers", "from_customers", "counter_bits", "over",
+        "resets", "gaps",
     )  # fmt: skip
     list_display_links = ("olt", "subject")
     list_filter = ("subject", ("olt", AutocompleteSelectFilter))
@@ -28,12 +29,16 @@ class OltTrafficAdmin(OltFactsAdmin[OltTraffic]):
     fields = (
         ("olt", "subject"),
         ("at", "interval_s"),
-        ("to_customers", "from_customers"),
+        ("to_customers", "from_customers", "counter_bits"),
         ("over", "resets", "gaps"),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OltTraffic]:
-        return super().get_queryset(request).defer("top", "ports", "peaks", "lately", "counters")
+        return (
+            super()
+            .get_queryset(request)
+            .defer("top", "ports", "peaks", "missing", "drops_by_hour", "counters")
+        )
 
     def view_on_site(self, row: Any) -> str:
         return tab_url(row.olt_id, Tab.TRAFFIC)

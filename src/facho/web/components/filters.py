@@ -360,8 +360,10 @@ register.filter("bit_rate", localized_numbers.bit_rate)
 
 
 @register.filter
-def share(part: float) -> str:
-    """Return a part of one in per cent, of little with a decimal."""
+def share(part: float | None) -> str:
+    """Return a part of one in per cent, of little with a decimal; of none nothing."""
+    if part is None:
+        return ""
     return localized_numbers.localized(f"{100 * part:.{1 if part < _LITTLE else 0}f} %")
 
 

@@ -156,7 +156,7 @@ def read_hardware(olt_id: int, condition: str, hours: int, now: datetime) -> Har
     has_parts = bool(boards or health.fans or health.psus)
     rates = uplink_rates(olt_id, now) if links else {}
     parts = _PeriodSeries(_read_series(olt_id, Subject.PART, period) if has_parts else {}, period)
-    uplinks = _PeriodSeries(_read_series(olt_id, Subject.LINK, period) if links else {}, period)
+    uplinks = _PeriodSeries(_read_series(olt_id, Subject.UPLINK, period) if links else {}, period)
     dates = parts_collected_at(collected_at(olt_id))
     every = collection_intervals([olt_id]).get(olt_id, Intervals())
 
@@ -220,7 +220,7 @@ def _part_item(row: PartRow) -> _Item:
 
 
 def _link_item(row: UplinkRow, rates: Mapping[str, float]) -> _Item:
-    numbers = {fact: rates.get(fact, _number(row, fact)) for fact in history_facts(Subject.LINK)}
+    numbers = {fact: rates.get(fact, _number(row, fact)) for fact in history_facts(Subject.UPLINK)}
     speed = ("", _speed(row.speed_mbps))
     others = _facts_of(row, Entity.UPLINK)
     facts = [(label, text) for label, text in (speed, *others) if text]
@@ -238,7 +238,7 @@ def _facts_of(row: PartRow | UplinkRow, entity: Entity) -> list[tuple[str, str]]
     versions = [
         (short, str(value)) for fact, short in _VERSIONS.items() if (value := getattr(row, fact, None))
     ]
-    drawn = history_facts(Subject.LINK if entity is Entity.UPLINK else Subject.PART)
+    drawn = history_facts(Subject.UPLINK if entity is Entity.UPLINK else Subject.PART)
     others = {fact: value for fact, value in row.facts.items() if fact not in drawn}
     return [*versions, *named_facts(others, entity)]
 
@@ -313,7 +313,7 @@ def read_uplink_page(link: Uplink, hours: int, now: datetime) -> HardwarePage:
         place=gettext("Uplink %(place)s") % {"place": item.place},
         facts=[*named, *_facts_of(row, entity)],
     )
-    return _page(link, Subject.LINK, item, hours, now)
+    return _page(link, Subject.UPLINK, item, hours, now)
 
 
 def _page(

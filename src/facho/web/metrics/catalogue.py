@@ -96,7 +96,7 @@ _OF_EACH_OLT: Final = (
     _counter("snmp_seconds", "time in which it was being asked", "olt"),
     _gauge(
         "olt_traffic_bits_per_second",
-        "traffic of its ONUs, PON ports or uplinks together; missing while it is not collected",
+        "traffic of its ONUs, PON ports or uplinks together; missing while it is not collected or not known",
         "olt",
         "of",
         "direction",

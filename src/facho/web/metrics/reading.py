@@ -187,13 +187,14 @@ def _traffic(now: datetime) -> Iterator[Sample]:
         if at is not None and is_on_time(at, interval_s, now):
             sides = to_and_from_customers(subject, in_bps, out_bps)
             for direction, bps in zip(("to_customers", "from_customers"), sides, strict=True):
-                yield Sample("facho_olt_traffic_bits_per_second", bps, (*labels, direction))
+                if bps is not None:
+                    yield Sample("facho_olt_traffic_bits_per_second", bps, (*labels, direction))
         for reason, count in zip(_DROPPED, dropped, strict=True):
             yield Sample("facho_rates_dropped_total", count, (*labels, reason))
 
 
 # What has traffic, as people call it.
-_OF: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.LINK.value: "uplink"}
+_OF: Final = {Subject.ONU.value: "onu", Subject.PORT.value: "port", Subject.UPLINK.value: "uplink"}
 _DROPPED: Final = ("over", "resets", "gaps")
 
 

@@ -56,14 +56,14 @@ def read_olt_traffic(olt_id: int, hours: int, now: datetime) -> OltTrafficPage:
     """Read the tab in a fixed number of queries."""
     period = Period(now - timedelta(hours=hours), now, get_current_timezone())
     ports = subject_series(olt_id, TOTAL_NUMBER, IN_AND_OUT, period.start, period.end)
-    links = several_series(olt_id, Subject.LINK, IN_AND_OUT, period.start, period.end)
+    links = several_series(olt_id, Subject.UPLINK, IN_AND_OUT, period.start, period.end)
     totals = [(Subject.PORT, _("PON ports, all together"), ports)]
     if TOTAL_NUMBER in links:
-        totals.append((Subject.LINK, _("Uplinks, all together"), links.pop(TOTAL_NUMBER)))
+        totals.append((Subject.UPLINK, _("Uplinks, all together"), links.pop(TOTAL_NUMBER)))
     charts = [chart_of_series(title, subject, series, period) for subject, title, series in totals]
-    names = subject_names(Subject.LINK, links)
+    names = subject_names(Subject.UPLINK, links)
     uplinks = [
-        chart_of_series(names[number].place, Subject.LINK, series, period)
+        chart_of_series(names[number].place, Subject.UPLINK, series, period)
         for number, series in links.items()
         if number in names
     ]
@@ -81,7 +81,7 @@ def read_olt_traffic(olt_id: int, hours: int, now: datetime) -> OltTrafficPage:
 
 
 def _tops(known: Mapping[str, Traffic]) -> Iterator[TopRates]:
-    for subject in (Subject.ONU, Subject.PORT, Subject.LINK):
+    for subject in (Subject.ONU, Subject.PORT, Subject.UPLINK):
         if subject in known:
             traffic = known[subject]
             now = traffic.top[:ROWS] if traffic.is_current else []

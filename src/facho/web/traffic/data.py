@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from facho.apps.history.models import Subject
 from facho.apps.traffic.selectors import (
     NamedRate,
+    OltTotal,
     name_rates,
     olt_totals,
     olts_of,
@@ -17,9 +18,10 @@ from facho.apps.traffic.selectors import (
     traffic_tops,
 )
 from facho.core.spreadsheet import csv_lines
+from facho.core.traffic import sum_rates
 from facho.web.components.list_query import parse_id, parse_site
 
-SUBJECTS: Final = (Subject.ONU, Subject.PORT, Subject.LINK)
+SUBJECTS: Final = (Subject.ONU, Subject.PORT, Subject.UPLINK)
 # Of each list; an export has all that are named.
 ROWS: Final = 10
 _CSV_COLUMNS: Final = (
@@ -47,12 +49,15 @@ class SubjectTops:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The traffic of all OLTs together, of those whose last collection is not too long ago."""
+    """The traffic of all OLTs together, of those whose last collection is not too long ago.
+
+    An OLT whose total is not known counts neither in the sum nor as one of them.
+    """
 
     subject: str
     olts: int
-    to_customers_bps: int
-    from_customers_bps: int
+    to_customers_bps: float | None
+    from_customers_bps: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,10 @@ def read_traffic_page(query: TrafficQuery, now: datetime, most: int = ROWS) -> T
     )
 
 
-def _total(subject: str, totals: Sequence[Any]) -> Total:
-    received, sent = (sum(getattr(each, side) for each in totals) for side in ("in_bps", "out_bps"))
-    return Total(subject, len(totals), *to_and_from_customers(subject, received, sent))
+def _total(subject: str, totals: Sequence[OltTotal]) -> Total:
+    known = [each for each in totals if each.in_bps is not None or each.out_bps is not None]
+    received, sent = (sum_rates(getattr(each, side) for each in known) for side in ("in_bps", "out_bps"))
+    return Total(subject, len(known), *to_and_from_customers(subject, received, sent))
 
 
 def _subject_tops(subject: str, olt_ids: Sequence[int] | None, now: datetime, most: int) -> SubjectTops:

@@ -292,7 +292,9 @@ def test_a_port_whose_name_says_xgs_pon_carries_what_xgs_pon_does(site: Site) ->
         }
         site.read(minutes, onus, ports)
     assert [round(rate, -2) for _, rate in site.rates(1)] == [0, 8000]
-    uses = {use.technology: round(use.out_bps / MBIT) for use in pon_use(site.olt.pk, at("10:05")).values()}
+    uses = {
+        use.technology: round((use.out_bps or 0) / MBIT) for use in pon_use(site.olt.pk, at("10:05")).values()
+    }
     assert uses == {"xgspon": 8000}
     assert site.drops() == Drops(over=1)
 
@@ -303,7 +305,7 @@ def test_errors_of_more_packets_than_a_line_carries_are_dropped_and_counted(site
         site.read(minutes, {}, links={1: {"speed_mbps": 1000, "in_errors": Counter64(errors)}})
     link = Uplink.objects.get()
     until = NOW + timedelta(hours=1)
-    series = subject_series(site.olt.pk, link.pk, ["in_errors_s"], NOW, until, subject=Subject.LINK)
+    series = subject_series(site.olt.pk, link.pk, ["in_errors_s"], NOW, until, subject=Subject.UPLINK)
     assert [round(value or 0, 2) for value in series.values["in_errors_s"]] == [1.0]
     assert site.drops() == Drops(over=2)
 
@@ -314,7 +316,7 @@ def test_a_collection_without_any_rate_leaves_the_traffic_of_the_one_before(site
     site.down(5, megabits(100), megabits(20))
     site.down(25, megabits(900), megabits(90))
     row = OltTraffic.objects.get(subject="onu")
-    assert (row.at, round(row.out_bps / MBIT)) == (NOW + INTERVAL, 120)
+    assert (row.at, round((row.out_bps or 0) / MBIT)) == (NOW + INTERVAL, 120)
 
 
 def test_a_recording_that_is_tried_again_counts_once(site: Site) -> None:
@@ -359,14 +361,110 @@ def test_ports_have_rates_totals_and_their_use_of_the_line(site: Site) -> None:
     site.read(0, {}, counted(0, 0))
     site.read(5, {}, counted(1244.16, 100.5))
     uses = pon_use(site.olt.pk, NOW + INTERVAL)
-    busy, quiet = sorted(uses.values(), key=lambda use: -use.down)
-    assert (round(busy.down, 3), round(busy.up, 3)) == (0.5, 0.25)
+    busy, quiet = sorted(uses.values(), key=lambda use: -(use.down or 0))
+    assert (round(busy.down or 0, 3), round(busy.up or 0, 3)) == (0.5, 0.25)
     series = subject_series(site.olt.pk, quiet.port_id, ["out_bps"], NOW, NOW + timedelta(hours=1))
     assert [round((value or 0) / MBIT) for value in series.values["out_bps"]] == [100]
     traffic = olt_traffic(site.olt.pk, NOW + INTERVAL)["port"]
-    assert round(traffic.out_bps / MBIT, 1) == 1344.7
+    assert round((traffic.out_bps or 0) / MBIT, 1) == 1344.7
     assert [each.number for each in traffic.top] == [busy.port_id, quiet.port_id]
     assert pon_use(site.olt.pk, NOW + timedelta(hours=1)) == {}
+
+
+def ports_that_moved(*megabits_each: tuple[float, float]) -> dict[int, dict[str, Any]]:
+    """Return the counters of ports that have received and sent so many megabits for five minutes."""
+    return {
+        port: {"in_octets": Counter64(megabits(received)), "out_octets": Counter64(megabits(sent))}
+        for port, (received, sent) in enumerate(megabits_each)
+    }
+
+
+def test_a_direction_above_the_line_rate_is_unknown_and_no_silence(site: Site) -> None:
+    site.read(0, {}, ports_that_moved((0, 0), (0, 0)))
+    site.read(5, {}, ports_that_moved((5000, 100), (20, 200)))
+    first, second = PonPort.objects.order_by("place")
+    uses = pon_use(site.olt.pk, NOW + INTERVAL)
+    assert (uses[first.pk].in_bps, uses[first.pk].up) == (None, None)
+    assert uses[first.pk].out_bps == 100 * MBIT
+    top = olt_traffic(site.olt.pk, NOW + INTERVAL)["port"].top
+    assert top == [TopRate(second.pk, 20 * MBIT, 200 * MBIT), TopRate(first.pk, None, 100 * MBIT)]
+
+
+def test_a_total_does_not_fall_because_the_rate_of_a_port_is_missing(site: Site) -> None:
+    """It is not known then, and the other direction goes on."""
+    site.read(0, {}, ports_that_moved((0, 0), (0, 0)))
+    site.read(5, {}, ports_that_moved((50, 500), (50, 500)))
+    site.read(10, {}, ports_that_moved((100, 9000), (100, 1000)))
+    assert (totals(site, TOTAL_NUMBER), totals(site, TOTAL_NUMBER, "in_bps")) == ([998], [100, 100])
+    traffic = olt_traffic(site.olt.pk, at("10:10"))["port"]
+    assert (traffic.at, traffic.in_bps, traffic.out_bps) == (at("10:10"), 100 * MBIT, None)
+    assert (traffic.peak_at, traffic.peak_out_bps) == (at("10:05"), 1000 * MBIT)
+    site.read(15, {}, ports_that_moved((150, 9400), (150, 1500)))
+    assert totals(site, TOTAL_NUMBER) == [998, 900]
+
+
+def test_an_uplink_that_is_away_for_more_than_three_intervals_is_no_part_of_the_total(site: Site) -> None:
+    for step in range(7):
+        row = {"speed_mbps": 1000, "in_octets": Counter64(megabits(300) * step)}
+        site.read(5 * step, {}, links={1: row, 2: row} if step < 2 else {1: row})
+    until = NOW + timedelta(hours=1)
+    series = subject_series(site.olt.pk, TOTAL_NUMBER, ["in_bps"], NOW, until, subject=Subject.UPLINK)
+    found = [
+        ((moment - NOW).total_seconds() / 60, round(value / MBIT, -1))
+        for moment, value in zip(series.moments(), series.values["in_bps"], strict=True)
+        if value is not None
+    ]
+    assert found == [(5, 600), (25, 300), (30, 300)]
+
+
+def test_a_port_that_moved_next_to_nothing_leaves_the_total_known(site: Site) -> None:
+    site.read(0, {}, ports_that_moved((0, 0), (0, 0)))
+    site.read(5, {}, ports_that_moved((50, 895), (50, 5)))
+    site.read(10, {}, ports_that_moved((100, 1790), (100, 0)))
+    assert totals(site, TOTAL_NUMBER) == [900, 893]
+
+
+@pytest.mark.parametrize(("share", "known"), [(0.02, False), (0.005, True)])
+def test_a_total_of_onus_does_not_fall_because_the_rate_of_a_large_one_is_missing(
+    site: Site, share: float, known: bool
+) -> None:
+    PonPort.objects.create(olt_id=site.olt.pk, place="0/1/7", updated_at=NOW)
+    large, small = 1000 * (1 - share), 1000 * share
+    site.down(0, 0, 0)
+    site.down(5, megabits(large), megabits(small))
+    site.down(10, megabits(2 * large), 0)
+    assert len(totals(site, TOTAL_NUMBER)) == 1 + known
+    found = olt_traffic(site.olt.pk, at("10:10"))
+    assert [found[each].out_bps is not None for each in ("onu", "port")] == [known, known]
+
+
+def test_an_onu_of_which_the_olt_has_no_counter_is_no_part_of_the_total(site: Site) -> None:
+    PonPort.objects.create(olt_id=site.olt.pk, place="0/1/7", updated_at=NOW)
+    site.down(0, 0, 0)
+    site.down(5, megabits(512), megabits(512))
+    site.down(10, megabits(1024))
+    assert totals(site, TOTAL_NUMBER) == [1023, 512]
+
+
+def test_rates_that_are_all_dropped_leave_the_sums_of_the_collection_before(site: Site) -> None:
+    PonPort.objects.create(olt_id=site.olt.pk, place="0/1/7", updated_at=NOW)
+    for minutes, moved in ((0, 100), (5, 0), (10, 50), (15, 0)):
+        site.down(minutes, megabits(moved))
+    assert totals(site, TOTAL_NUMBER) == [50]
+    assert olt_traffic(site.olt.pk, at("10:15"))["port"].at == at("10:10")
+
+
+def test_the_width_of_the_counters_says_which_rates_are_certain(site: Site) -> None:
+    """A counter of 32 bits comes round in five minutes at 114.5 Mbit/s."""
+    PonPort.objects.create(olt_id=site.olt.pk, place="0/1/7", updated_at=NOW)
+    for minutes, moved in ((0, 0), (5, 50)):
+        site.down(minutes, megabits(moved), width=Counter32)
+    found = olt_traffic(site.olt.pk, NOW + INTERVAL)
+    # The ports have no counters of their own.
+    assert [found[each].certain_to_bps for each in ("onu", "port")] == [114_000_000, None]
+    for minutes, moved in ((10, 0), (15, 50)):
+        site.down(minutes, megabits(moved))
+    assert [each.certain_to_bps for each in olt_traffic(site.olt.pk, at("10:15")).values()] == [None, None]
 
 
 def test_a_port_that_is_no_pon_moves_as_much_as_it_says(site: Site) -> None:
@@ -407,9 +505,9 @@ def test_the_use_of_a_port_that_does_not_say_its_technology_is_of_the_line_of_it
     for minutes, octets in ((0, 0), (5, megabits(1244.16))):
         counted = {"out_octets": Counter64(octets)}
         site.read(minutes, {}, {7: counted, 8: counted}, technology="")
-    known, empty = sorted(pon_use(site.olt.pk, NOW + INTERVAL).values(), key=lambda use: -use.down)
-    assert (known.technology, round(known.down, 3)) == ("gpon", 0.5)
-    assert (empty.technology, round(empty.down, 3)) == ("", 0.124)
+    known, empty = sorted(pon_use(site.olt.pk, NOW + INTERVAL).values(), key=lambda use: -(use.down or 0))
+    assert (known.technology, round(known.down or 0, 3)) == ("gpon", 0.5)
+    assert (empty.technology, round(empty.down or 0, 3)) == ("", 0.124)
 
 
 def test_ports_without_counters_have_the_traffic_of_their_onus(site: Site) -> None:
@@ -417,7 +515,7 @@ def test_ports_without_counters_have_the_traffic_of_their_onus(site: Site) -> No
     site.down(0, 0, 0)
     site.down(5, megabits(100), megabits(20))
     (use,) = pon_use(site.olt.pk, NOW + INTERVAL).values()
-    assert (use.port_id, round(use.out_bps / MBIT), use.technology) == (port.pk, 120, "gpon")
+    assert (use.port_id, round((use.out_bps or 0) / MBIT), use.technology) == (port.pk, 120, "gpon")
     assert totals(site, port.pk) == totals(site, TOTAL_NUMBER) == [120]
 
 
@@ -449,8 +547,14 @@ def test_the_highest_onus_now_and_at_the_last_peak_are_known_by_name(site: Site)
     site.down(5, megabits(100), megabits(20))
     site.down(10, megabits(101), megabits(25))
     tops = traffic_tops("onu", NOW + timedelta(minutes=11))
-    assert [(each.number, round(each.out_bps / MBIT)) for each in tops.now] == [(second, 5), (first, 1)]
-    assert [(each.number, round(each.out_bps / MBIT)) for each in tops.peak] == [(first, 100), (second, 20)]
+    assert [(each.number, round((each.out_bps or 0) / MBIT)) for each in tops.now] == [
+        (second, 5),
+        (first, 1),
+    ]
+    assert [(each.number, round((each.out_bps or 0) / MBIT)) for each in tops.peak] == [
+        (first, 100),
+        (second, 20),
+    ]
     traffic = olt_traffic(site.olt.pk, NOW + timedelta(minutes=11))["onu"]
     assert (traffic.peak_at, traffic.is_current) == (NOW + INTERVAL, True)
     later = traffic_tops("onu", NOW + timedelta(hours=2))
@@ -478,7 +582,7 @@ def test_the_drops_of_a_day_are_counted_by_hour(site: Site) -> None:
     site.down(65, megabits(1))
     site.down(65 + 24 * 60, megabits(1))
     row = OltTraffic.objects.get(subject="onu")
-    assert [each[1:] for each in read_drops(row.lately)] == [(1, 0, 0, 1)]
+    assert [each[1:] for each in read_drops(row.drops_by_hour)] == [(1, 0, 0, 1)]
 
 
 def test_counters_that_cannot_be_read_begin_anew(site: Site) -> None:

@@ -436,6 +436,22 @@ def test_an_onu_that_moves_or_gets_another_serial_is_sent_with_its_new_labels(ma
     assert (last["serial"], last["place"], last["port"]) == ("ZTEG00000001", "0/1/1:7", "0/1/1")
 
 
+def test_an_uplink_that_is_renamed_is_sent_with_its_new_name(make_site: MakeSite) -> None:
+    site, receiver = started(make_site)
+    sender = site.sender(receiver)
+    for name in ("ge0", "to-the-core"):
+        site.uplink.name = name
+        site.uplink.save()
+        site.date_states()
+        site.wait(MINUTE)
+        sender.step()
+        site.collect({}, uplink_bps=8000.0)
+        site.wait(MINUTE)
+        sender.step()
+    named = [each.labels["name"] for each in receiver.series if each.name == "facho_uplink_in_bps"]
+    assert named == ["ge0", "to-the-core"]
+
+
 def test_an_onu_that_was_just_found_is_looked_up(make_site: MakeSite) -> None:
     site, receiver = started(make_site)
     sender = site.sender(receiver)

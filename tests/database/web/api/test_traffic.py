@@ -87,3 +87,14 @@ def test_the_use_of_the_line_is_by_port(program: APIClient, port: PonPort) -> No
         port.pk, "0/1/3", "gpon", 0.5
     )  # fmt: skip
     assert program.get("/api/v1/olts/999999/pons/").status_code == 404
+
+
+def test_what_is_not_known_is_null_and_not_nothing(program: APIClient, port: PonPort) -> None:
+    add_traffic(traffic_of(port.olt_id, "port", database_now(), {port.pk: (None, 5 * MBIT)}, counter_bits=32))
+    (row,) = program.get(f"{URL}?subject=port&olt={port.olt_id}").json()["results"]
+    shown = ("to_customers_bps", "from_customers_bps", "counter_bits", "certain_to_bps")
+    assert [row[name] for name in shown] == [5 * MBIT, None, 32, 114_000_000]
+    (top,) = program.get(f"{URL}top/?subject=port&olt={port.olt_id}").json()["now"]
+    assert (top["to_customers_bps"], top["from_customers_bps"]) == (5 * MBIT, None)
+    (use,) = program.get(f"/api/v1/olts/{port.olt_id}/pons/").json()
+    assert (use["from_customers_bps"], use["use_from_customers"]) == (None, None)

@@ -92,7 +92,7 @@ def test_uplinks_are_ordered_by_number_and_show_what_they_move_now(
     second = an_uplink(olt, "0/9/2", now, state="up", speed_mbps=10_000, rx_dbm=-7.5, description="core")
     an_uplink(olt, "0/9/10", now, state="down")
     rates = {"in_bps": [2.5e9], "in_errors_s": [0.25], "out_errors_s": [0.5], "in_discards_s": [0.0]}
-    append_frame(olt.pk, now - timedelta(minutes=2), Subject.LINK, [second.pk], rates)
+    append_frame(olt.pk, now - timedelta(minutes=2), Subject.UPLINK, [second.pk], rates)
     shown = text_of(viewer, f"/olts/{olt.id}/hardware/")
     for words in ("core", "10 Gbit/s", "2.5 Gbit/s", "-7.5 dBm", ">down<"):
         assert words in shown, words
@@ -105,7 +105,7 @@ def test_uplinks_are_ordered_by_number_and_show_what_they_move_now(
 
 def test_rates_of_long_ago_are_not_those_of_now(viewer: Client, olt: Olt, now: datetime) -> None:
     link = an_uplink(olt, "0/9/2", now, state="up")
-    append_frame(olt.pk, now - timedelta(hours=3), Subject.LINK, [link.pk], {"in_bps": [2.5e9]})
+    append_frame(olt.pk, now - timedelta(hours=3), Subject.UPLINK, [link.pk], {"in_bps": [2.5e9]})
     line = read_hardware(olt.id, "reachable", 24, now).uplinks.lines[0]
     assert [(cell.text, cell.spark is not None) for cell in line.cells] == [("", True)]
 
@@ -159,7 +159,7 @@ def test_the_api_has_uplinks_and_their_history(viewer: Client, olt: Olt, now: da
     (found,) = viewer.get("/api/v1/uplinks/?state=up").json()["results"]
     assert (found["place"], found["speed_mbps"], found["facts"]) == ("0/9/2", 10_000, {"lag": "1"})
     at = now - timedelta(minutes=5)
-    append_frame(olt.pk, at, Subject.LINK, [link.pk], {"in_errors_s": [0.5], "rx_dbm": [-7.0]})
+    append_frame(olt.pk, at, Subject.UPLINK, [link.pk], {"in_errors_s": [0.5], "rx_dbm": [-7.0]})
     history = viewer.get(f"/api/v1/uplinks/{link.id}/history/?fact=rx_dbm&fact=in_errors_s").json()
     assert (history["values"]["rx_dbm"], history["values"]["in_errors_s"]) == ([-7.0], [0.5])
 
@@ -167,7 +167,7 @@ def test_the_api_has_uplinks_and_their_history(viewer: Client, olt: Olt, now: da
 def test_an_uplink_has_a_page_with_a_chart_of_each_number(viewer: Client, olt: Olt, now: datetime) -> None:
     link = an_uplink(olt, "0/9/2", now, state="up", name="xge2", admin_state="enabled", speed_mbps=10_000)
     numbers = {"rx_dbm": [-7.0], "tx_dbm": [-2.0], "in_errors_s": [0.0], "in_bps": [1e9], "bias_ma": [33.0]}
-    append_frame(olt.pk, now - timedelta(minutes=5), Subject.LINK, [link.pk], numbers)
+    append_frame(olt.pk, now - timedelta(minutes=5), Subject.UPLINK, [link.pk], numbers)
     shown = text_of(viewer, f"/olts/{olt.id}/uplinks/{link.id}/?hours=168")
     for words in (
         "Uplink xge2",

@@ -90,14 +90,14 @@ def viewer(client: Client) -> Client:
 def test_the_onus_and_ports_that_move_the_most_are_named_with_their_olts(places: list[Place]) -> None:
     page = read_traffic_page(TrafficQuery(), places[0].now)
     onus, ports, links = page.tops
-    assert [(row.olt, row.name, row.to_customers_bps // MBIT) for row in onus.now] == [
+    assert [(row.olt, row.name, (row.to_customers_bps or 0) // MBIT) for row in onus.now] == [
         ("norte", "NORTE1", 90), ("sur", "SUR1", 90), ("norte", "NORTE2", 30), ("sur", "SUR2", 30)
     ]  # fmt: skip
-    assert [row.from_customers_bps // MBIT for row in onus.peak] == [2, 2, 4, 4]
+    assert [(row.from_customers_bps or 0) // MBIT for row in onus.peak] == [2, 2, 4, 4]
     assert [(row.place, row.to_customers_bps) for row in ports.now] == [("0/1/3", 1_244_160_000)] * 2
     assert (links.now, links.peak) == ([], [])
     assert [(each.subject, each.olts, each.to_customers_bps) for each in page.totals] == [
-        ("onu", 2, 240 * MBIT), ("port", 2, 2_488_320_000), ("link", 0, 0)
+        ("onu", 2, 240 * MBIT), ("port", 2, 2_488_320_000), ("link", 0, None)
     ]  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def test_a_port_shows_its_own_traffic(viewer: Client, places: list[Place]) -> No
     add_history(place.olt.pk, "port", ("in_bps", "out_bps"), rates, place.now)
     found = read_port_page(place.port, PortQuery(), place.now, Config())
     assert found.use is not None
-    assert (round(found.use.down, 2), round(found.use.up, 2)) == (0.5, 0.25)
+    assert (round(found.use.down or 0, 2), round(found.use.up or 0, 2)) == (0.5, 0.25)
     assert found.traffic is not None
     url = f"/olts/{place.olt.pk}/ports/{place.port.pk}/"
     page = strip_tags(viewer.get(url, headers=ENGLISH).content.decode())
@@ -253,3 +253,31 @@ def test_what_is_collected_less_often_than_traffic_is_a_line_all_the_same(places
     assert [chart.lines[0].path.count("M") for chart in page.charts] == [1, 1]
     assert page.traffic is not None
     assert [line.path.count("M") for line in page.traffic.lines] == [1, 1]
+
+
+@pytest.mark.both_databases
+def test_a_rate_that_is_not_known_is_a_dash_and_no_silence(viewer: Client, places: list[Place]) -> None:
+    place = places[0]
+    rates = {place.port.pk: (None, 5 * MBIT)}
+    add_traffic(traffic_of(place.olt.pk, "port", place.now, rates, counter_bits=32))
+    total = read_traffic_page(TrafficQuery(olt=place.olt.pk), place.now).totals[1]
+    assert (total.olts, total.to_customers_bps, total.from_customers_bps) == (1, 5 * MBIT, None)
+    both = read_traffic_page(TrafficQuery(), place.now).totals[1]
+    assert (both.olts, both.from_customers_bps) == (2, 311_040_000)
+    olt = f"/olts/{place.olt.pk}"
+    pages = {
+        name: strip_tags(viewer.get(name, headers=ENGLISH).content.decode())
+        for name in (f"{olt}/ports/", f"{olt}/ports/{place.port.pk}/", f"/traffic/?olt={place.olt.pk}")
+    }
+    for page in pages.values():
+        assert "5 Mbit/s" in page
+        assert "–" in page  # noqa: RUF001
+        assert "0 bit/s" not in page
+        assert "0.0 %" not in page
+    answer = viewer.get(f"/traffic/?olt={place.olt.pk}&export=csv")
+    text = b"".join(answer.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
+    ports = [row for row in csv.DictReader(io.StringIO(text)) if (row["of"], row["when"]) == ("port", "now")]
+    assert [(row["to_customers_bps"], row["from_customers_bps"]) for row in ports] == [("5000000", "")]
+    tab = strip_tags(viewer.get(f"{olt}/traffic/", headers=ENGLISH).content.decode())
+    assert "The counters of the PON ports have 32 bits: rates are certain up to 114 Mbit/s." in tab
+    assert "counters of the ONUs" not in tab

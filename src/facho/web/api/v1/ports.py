@@ -83,14 +83,14 @@ class Uplinks(ReadOnlyRows[Uplink]):
     serializer_class = UplinkSerializer
     filterset_class = UplinkFilter
 
-    @history.history_schema(history_facts(Subject.LINK))
+    @history.history_schema(history_facts(Subject.UPLINK))
     @action(detail=True, pagination_class=None)
     def history(self, request: Request, **_: Any) -> Response:
         """The history of the uplink: optics, traffic, errors and discards."""
         link = self.get_object()
-        query = history.HistoryQuery.parse(request, history_facts(Subject.LINK), database_now())
+        query = history.HistoryQuery.parse(request, history_facts(Subject.UPLINK), database_now())
         return history.show_history(
-            query, partial(subject_series, link.olt_id, link.pk, subject=Subject.LINK)
+            query, partial(subject_series, link.olt_id, link.pk, subject=Subject.UPLINK)
         )
 
 

@@ -24,36 +24,42 @@ from facho.apps.traffic.selectors import (
     traffic_tops,
 )
 from facho.core.line_rates import line_rate
-from facho.core.rates import is_on_time
+from facho.core.rates import certain_rate, is_on_time
 from facho.core.traffic import MOST_NAMED
 from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import LARGEST, OfOlt, OneOf, refuse_unknown
 
-_SUBJECTS: Final = (Subject.ONU.value, Subject.PORT.value, Subject.LINK.value)
+_SUBJECTS: Final = (Subject.ONU.value, Subject.PORT.value, Subject.UPLINK.value)
 
 
 class TrafficSerializer(OltRowSerializer[OltTraffic]):
     """The traffic of the ONUs, ports or uplinks (`link`) of an OLT together, at its last collection.
 
-    `over`, `resets` and `gaps` are rates that were not stored, since the OLT was first collected.
+    A rate is null when it is not known. `certain_to_bps` is the highest rate that is certain where the
+    counters are of 32 bits, else null. `over`, `resets` and `gaps` are rates that were not stored, since the
+    OLT was first collected.
     """
 
     to_customers_bps = serializers.SerializerMethodField()
     from_customers_bps = serializers.SerializerMethodField()
+    certain_to_bps = serializers.SerializerMethodField()
     is_current = serializers.SerializerMethodField()
 
     class Meta:
         model = OltTraffic
         fields = (
             "id", "olt", "olt_name", "subject", "at", "interval_s", "is_current", "to_customers_bps",
-            "from_customers_bps", "over", "resets", "gaps",
+            "from_customers_bps", "counter_bits", "certain_to_bps", "over", "resets", "gaps",
         )  # fmt: skip
 
-    def get_to_customers_bps(self, row: OltTraffic) -> int:
+    def get_to_customers_bps(self, row: OltTraffic) -> int | None:
         return to_and_from_customers(row.subject, row.in_bps, row.out_bps)[0]
 
-    def get_from_customers_bps(self, row: OltTraffic) -> int:
+    def get_from_customers_bps(self, row: OltTraffic) -> int | None:
         return to_and_from_customers(row.subject, row.in_bps, row.out_bps)[1]
+
+    def get_certain_to_bps(self, row: OltTraffic) -> int | None:
+        return certain_rate(row.counter_bits, row.interval_s)
 
     def get_is_current(self, row: OltTraffic) -> bool:
         """Return whether the last collection was on time."""
@@ -76,8 +82,8 @@ class RateSerializer(serializers.Serializer[NamedRate]):
     place = serializers.CharField(help_text="interface of an ONU, place of a port, name of an uplink")
     name = serializers.CharField(help_text="serial or MAC of an ONU")
     description = serializers.CharField()
-    to_customers_bps = serializers.IntegerField()
-    from_customers_bps = serializers.IntegerField()
+    to_customers_bps = serializers.IntegerField(allow_null=True)
+    from_customers_bps = serializers.IntegerField(allow_null=True)
 
 
 class TopSerializer(serializers.Serializer[Any]):
@@ -89,12 +95,12 @@ class PonUseSerializer(serializers.Serializer[Any]):
     port = serializers.IntegerField()
     place = serializers.CharField()
     technology = serializers.CharField()
-    to_customers_bps = serializers.IntegerField()
-    from_customers_bps = serializers.IntegerField()
+    to_customers_bps = serializers.IntegerField(allow_null=True)
+    from_customers_bps = serializers.IntegerField(allow_null=True)
     line_to_customers_bps = serializers.IntegerField()
     line_from_customers_bps = serializers.IntegerField()
-    use_to_customers = serializers.FloatField(help_text="part of the line rate, 0 to 1")
-    use_from_customers = serializers.FloatField(help_text="part of the line rate, 0 to 1")
+    use_to_customers = serializers.FloatField(allow_null=True, help_text="part of the line rate, 0 to 1")
+    use_from_customers = serializers.FloatField(allow_null=True, help_text="part of the line rate, 0 to 1")
 
 
 def _top_question() -> serializers.Serializer[Any]:
@@ -112,7 +118,9 @@ def _top_question() -> serializers.Serializer[Any]:
 class TrafficOfOlts(ReadOnlyRows[OltTraffic]):
     about = "traffic.olttraffic"
     # What is large is read by the recorder only.
-    queryset = OltTraffic.objects.defer("top", "ports", "peaks", "counters").annotate(olt_name=F("olt__name"))
+    queryset = OltTraffic.objects.defer(
+        "top", "ports", "peaks", "missing", "drops_by_hour", "counters"
+    ).annotate(olt_name=F("olt__name"))
     serializer_class = TrafficSerializer
     filterset_class = TrafficFilter
     orderings: ClassVar = ("olt", "in_bps", "out_bps", "at")
@@ -144,8 +152,12 @@ def pon_rows(olt_id: int) -> Sequence[dict[str, Any]]:
             "from_customers_bps": use.in_bps,
             "line_to_customers_bps": line_rate(use.technology).down_bps,
             "line_from_customers_bps": line_rate(use.technology).up_bps,
-            "use_to_customers": round(use.down, 4),
-            "use_from_customers": round(use.up, 4),
+            "use_to_customers": _rounded(use.down),
+            "use_from_customers": _rounded(use.up),
         }
         for place, use in named_pon_uses(olt_id, database_now())
     ]
+
+
+def _rounded(part: float | None) -> float | None:
+    return None if part is None else round(part, 4)
