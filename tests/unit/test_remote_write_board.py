@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from facho.core.metric_names import metric_name
-from facho.vendors.facts import FACTS, Entity
+from facho.vendors.facts import FACTS, TAKEN_NAMES, Entity
 
 BOARD: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "deploy" / "grafana" / "facho-remote-write.json").read_text()
@@ -58,6 +58,14 @@ def test_whatever_is_asked_for_is_sent_with_the_labels_that_it_is_chosen_by() ->
             assert grouped <= SENT[name], expression
             assert set(re.findall(r"{{(\w+)}}", legend)) <= (grouped or SENT[name]), expression
     assert asked > 30
+
+
+def test_no_fact_has_the_metric_of_a_state_or_of_another_fact() -> None:
+    declared = {metric_name(entity, name) for entity in LABELS for name in FACTS[entity]}
+    assert len(declared) == sum(len(FACTS[entity]) for entity in LABELS)
+    assert not declared & STATES.keys()
+    for metric in SENT.keys() - {f"facho_{entity}_{name}" for entity in LABELS for name in FACTS[entity]}:
+        assert metric.split("_", 2)[2] in TAKEN_NAMES
 
 
 def test_olts_ports_and_onus_can_be_chosen() -> None:
