@@ -202,6 +202,14 @@ def test_containers_know_each_variable_that_a_person_sets_for_them() -> None:
     assert set(re.findall(r"\$\{([A-Z_]+)", text)) == variables((COMPOSE / ".env.example").read_text())
 
 
+def test_own_profiles_survive_a_new_image_and_are_the_same_for_all_processes() -> None:
+    home = re.search(r"FACHO_HOME=(\S+)", (COMPOSE / "Dockerfile").read_text())
+    assert home is not None
+    for service in ours().values():
+        assert service["volumes"] == [f"./profiles:{home[1]}/profiles:ro"]
+    assert "FACHO_PROFILES=/etc/facho/profiles" in (ROOT / "deploy/systemd/facho.env.example").read_text()
+
+
 def test_containers_do_not_start_without_secrets() -> None:
     text = (COMPOSE / "compose.yaml").read_text()
     for secret in ("POSTGRES_PASSWORD", "FACHO_CREDENTIAL_KEYS", "FACHO_SECRET_KEY"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from facho.core.metric_names import metric_name
-from facho.vendors.facts import FACTS, Entity
+from facho.vendors.facts import FACTS, TAKEN_NAMES, Entity
 
 BOARD: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "deploy" / "grafana" / "facho-remote-write.json").read_text()
@@ -55,9 +55,28 @@ def test_whatever_is_asked_for_is_sent_with_the_labels_that_it_is_chosen_by() ->
             assert set(re.findall(r"(\w+)\s*=~?", chosen)) <= SENT[name], expression
             groups = re.findall(r"\bby\s*\(([^)]*)\)", expression)
             grouped = {label.strip() for group in groups for label in group.split(",")}
+            matched = re.findall(r"\bunless on \(([^)]*)\)", expression)
+            assert {label.strip() for labels in matched for label in labels.split(",")} <= SENT[name]
             assert grouped <= SENT[name], expression
-            assert set(re.findall(r"{{(\w+)}}", legend)) <= (grouped or SENT[name]), expression
+            if f"on (olt, site) last_over_time({name}" not in expression:
+                assert set(re.findall(r"{{(\w+)}}", legend)) <= (grouped or SENT[name]), expression
     assert asked > 30
+
+
+def test_interfaces_of_unknown_devices_are_in_no_total_and_no_top() -> None:
+    """The same traffic passes through several of them."""
+    added = [each for each, _ in targets() if re.search(r"\b(sum|topk)\b.*facho_port_(in|out)_bps", each)]
+    assert len(added) == 5
+    unknown = 'unless on (olt, site) last_over_time(facho_olt_online{brand="generic"}[20m]))'
+    assert all(each.endswith(unknown) for each in added)
+
+
+def test_no_fact_has_the_metric_of_a_state_or_of_another_fact() -> None:
+    declared = {metric_name(entity, name) for entity in LABELS for name in FACTS[entity]}
+    assert len(declared) == sum(len(FACTS[entity]) for entity in LABELS)
+    assert not declared & STATES.keys()
+    for metric in SENT.keys() - {f"facho_{entity}_{name}" for entity in LABELS for name in FACTS[entity]}:
+        assert metric.split("_", 2)[2] in TAKEN_NAMES
 
 
 def test_olts_ports_and_onus_can_be_chosen() -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -109,12 +109,12 @@ def stop_on_signals() -> threading.Event:
     return stopping
 
 
-def stop_with_parent(stopping: threading.Event, source: IO[bytes] | None = None) -> None:
+def stop_with_parent(stopping: threading.Event) -> None:
     """Set `stopping` when standard input ends, which it does when the parent has ended in any way."""
-    stream = source or sys.stdin.buffer
 
     def watch() -> None:
-        while stream.read(1024):
+        # Not by sys.stdin: Python cannot end while a thread reads its buffer, and aborts.
+        while os.read(0, 1024):
             pass
         stopping.set()
 

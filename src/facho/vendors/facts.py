@@ -216,16 +216,17 @@ _UNKNOWN: Final = "unknown"
 _LONGEST_NAME: Final = 40
 _LONGEST_LABEL: Final = 60
 _LONGEST_UNIT: Final = 20
-# The names of other properties in API and CSV files, of what is stored beside the facts, and of the usual
-# sets of jobs: no declared fact may have them.
+# The names of other properties in API and CSV files, of what is stored beside the facts, of the usual sets of
+# jobs, and of metrics that are sent beside the facts: no declared fact may have them.
 TAKEN_NAMES: Final = frozenset(
     {
         "address", "autofind", "cause", "details", "discovery", "extras", "facts", "first_seen", "health",
-        "history", "id", "identity", "interface", "kind", "last_seen", "latest", "missed", "offline_dated",
-        "offline_since", "olt", "olt_dates", "olt_name", "onus_online_told", "onus_told", "optical_state",
-        "optics", "part", "place", "ports", "presence", "raw_index", "reported_name", "rx_usual_dbm",
-        "rx_usual_of", "shown_state", "site", "status", "technology", "traffic", "unis", "updated_at",
-        "uplinks", "weak",
+        "history", "id", "identity", "interface", "kind", "last_seen", "latest", "missed",
+        "offline_dated", "offline_since", "olt", "olt_dates", "olt_name", "olt_rx_power_dbm", "online",
+        "onus", "onus_online_told", "onus_told", "optical_state", "optics", "part", "place", "ports",
+        "presence", "raw_index", "reported_name", "rx_power_dbm", "rx_usual_dbm", "rx_usual_of",
+        "shown_state", "site", "status", "technology", "traffic", "tx_power_dbm", "unis", "up",
+        "updated_at", "uplinks", "weak",
     }
 )  # fmt: skip
 # Their values are kept as they were last seen.

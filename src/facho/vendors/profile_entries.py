@@ -29,6 +29,12 @@ _NUMBER_TAGS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:flo
 _NO_OID: Final = "0.0"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _DATE_TAG: Final = "tag:yaml.org,2002:timestamp"
+# The parts of a regular expression: escapes, classes, brackets of groups, repetitions, other characters.
+_PATTERN_PART: Final = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?#[^)]*\)|[()*+]|\{\d+(?:,\d*)?\}|\{,\d+\}|.", re.DOTALL
+)
+_REPETITION: Final = re.compile(r"[*+]|\{\d*,(\d*)\}")
+_FEW_TIMES: Final = 9
 
 
 class Mistakes:
@@ -165,10 +171,13 @@ class Entry:
             with warnings.catch_warnings():
                 # What a later Python may read otherwise is still a regular expression.
                 warnings.simplefilter("ignore")
-                return re.compile(self.text())
+                found = re.compile(self.text())
         except (re.error, OverflowError, RecursionError) as error:
             self.wrong(f"this is no regular expression: {error}")
             return None
+        if _repeats_a_repetition(found.pattern):
+            self.wrong("a repetition within a repetition, such as (a+)+, can take hours: write it as one")
+        return found
 
     def choice(self, choices: Iterable[str]) -> str:
         text, known = self.text(), tuple(choices)
@@ -314,6 +323,29 @@ def checked_oid(text: str) -> tuple[str, str]:
     if arcs[0] > 2 or (arcs[0] < 2 and arcs[1] > 39):
         return _NO_OID, "it starts with 0.0 to 0.39, 1.0 to 1.39 or 2.x"
     return ".".join(map(str, arcs)), ""
+
+
+def _repeats_a_repetition(pattern: str) -> bool:
+    """Return whether a group that may come often has a part that may come often.
+
+    Each more character of a text can double the time that matching it takes, and nothing can interrupt that.
+    """
+    groups, before = [False], False
+    for part in _PATTERN_PART.findall(pattern):
+        is_repetition = _may_come_often(part)
+        if is_repetition and before:
+            return True
+        if part == "(":
+            groups.append(False)
+        # A comment of a verbose expression may have a bracket alone.
+        before = part == ")" and len(groups) > 1 and groups.pop()
+        groups[-1] |= before or is_repetition
+    return False
+
+
+def _may_come_often(part: str) -> bool:
+    found = _REPETITION.fullmatch(part)
+    return found is not None and (not found[1] or int(found[1]) > _FEW_TIMES)
 
 
 def _is_whole(text: str) -> bool:

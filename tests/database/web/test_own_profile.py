@@ -26,6 +26,7 @@ from facho.apps.hosts.store import families_to_sync, sync_profiles
 from facho.apps.zabbix_pollers.store import register_worker
 from facho.cli.doctor.profiles import (
     check_declared_history,
+    check_facts_of_jobs,
     check_families,
     check_own_profiles,
     check_profiles_of_workers,
@@ -243,6 +244,35 @@ def test_a_file_that_is_gone_deletes_nothing(onu: Onu, folder: Path) -> None:
         node = make_node(onu.olt, make_job("again", "table", brand="acme", facts=["serial"]))
         with pytest.raises(NothingToAsk, match="there is no profile of the family 'acme' any more"):
             plan_execution(make_execution(node, NOW, State.PENDING).id, 1, NOW, CONFIG)
+
+
+def test_a_fact_whose_declaration_is_gone_is_not_asked_for_and_the_doctor_names_the_job(
+    tmp_path: Path, brands: None
+) -> None:
+    folder = write(tmp_path, facts=f"facts:\n{FACTS}")
+    Oid.objects.create(
+        brand=Brand.objects.get(name="huawei"),
+        name="mine",
+        oid="1.3.6.1.4.1.2011.9.9",
+        entity="onu",
+        provides="wifi_clients",
+    )
+    job = make_job("mixed", "table", brand="huawei", facts=["state", "wifi_clients"])
+    execution = make_execution(make_node(make_olt("h1"), job, NOW), NOW, State.PENDING)
+
+    def asked() -> bool:
+        (part,) = plan_execution(execution.id, 1, NOW, CONFIG).work.parts
+        return "mine" in [column.name for column in part.columns]
+
+    with using_profiles(folder):
+        assert asked()
+        assert check_facts_of_jobs(NOW, CONFIG).level == "ok"
+    (folder / "facts.yaml").unlink()
+    with using_profiles(folder):
+        assert not asked()
+        found = check_facts_of_jobs(NOW, CONFIG)
+    assert found.level == "warning"
+    assert found.told == "1 ask for facts that nothing declares any more: mixed (wifi_clients)"
 
 
 def test_a_replaced_profile_is_noted_on_the_page_in_the_api_and_by_the_doctor(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -104,6 +105,8 @@ def test_a_fact_that_two_files_declare_otherwise_is_refused_in_the_second(tmp_pa
     [
         ("    serial: {kind: text, en: S, es: S, what: s}", "its kind is 'serial' there, and 'text' here"),
         ("    presence: {kind: text, en: S, es: S, what: s}", "is the name of something else"),
+        # `facho_onu_online` is sent by remote write, and says whether it works.
+        ("    online: {kind: number, en: S, es: S, what: s, history: yes}", "is the name of something else"),
     ],
 )
 def test_a_fact_that_facho_has_otherwise_is_refused(tmp_path: Path, declared: str, why: str) -> None:
@@ -199,6 +202,29 @@ def test_a_hostile_file_is_refused_with_a_sentence(tmp_path: Path, text: str, wh
     assert why in found[0]
     assert len(found) <= 100
     assert "acme" in library.profiles
+
+
+@pytest.mark.parametrize("pattern", [r"^(\w+\s?)+$", "(?:.*)*x", "((a|b+)?){2,}", "(a{1,99}){10,20}"])
+def test_a_pattern_that_could_take_hours_is_refused(tmp_path: Path, pattern: str) -> None:
+    text = acme().replace("model: A7", f"model: A7, descr: {json.dumps(pattern)}")
+    (found,) = mistakes(load_library(write(tmp_path, acme=text)))
+    assert found.startswith("acme.yaml, line 7, detect.any[0].descr: a repetition within a repetition")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^A7 \d+(\.\d+){0,3}",
+        "(A7|A8)+.*",
+        r"(?:[0-9A-F]{2}[:-]?){6}",
+        r"[(+]+\(x+\)*",
+        "(a+)?b+",
+        "(?x) a # )",
+    ],
+)
+def test_other_patterns_are_used(tmp_path: Path, pattern: str) -> None:
+    text = acme().replace("model: A7", f"model: A7, descr: {json.dumps(pattern)}")
+    assert mistakes(load_library(write(tmp_path, acme=text))) == []
 
 
 def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path) -> None:

@@ -26,7 +26,12 @@ from facho.backends.start_checks import bad_version, broker_away, wrong_settings
 from facho.cli.doctor.coordinator import check_coordinator
 from facho.cli.doctor.findings import Checkup, Finding, error, ok, start_advice, warning
 from facho.cli.doctor.machine import check_clock, compare_clocks, is_synchronised
-from facho.cli.doctor.profiles import check_declared_history, check_families, check_profiles_of_workers
+from facho.cli.doctor.profiles import (
+    check_declared_history,
+    check_facts_of_jobs,
+    check_families,
+    check_profiles_of_workers,
+)
 from facho.cli.doctor.remote_write import check_remote_write
 from facho.cli.doctor.storage import check_disk, check_retention
 from facho.cli.output import list_names
@@ -260,6 +265,7 @@ CHECKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     check_workers,
     check_profiles_of_workers,
     check_families,
+    check_facts_of_jobs,
     check_declared_history,
     check_olts,
     check_addresses,

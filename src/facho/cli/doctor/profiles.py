@@ -9,7 +9,8 @@ from typing import Final
 from facho.cli.doctor.findings import Finding, error, ok, warning
 from facho.cli.output import list_names
 from facho.config import Config
-from facho.vendors import current_library
+from facho.vendors import current_library, known_facts
+from facho.vendors.facts import full_fact_name
 from facho.vendors.library import Library
 
 _WHAT: Final = "profiles"
@@ -75,6 +76,21 @@ def check_families(_now: datetime, _config: Config) -> Finding:
         text = f"the table of OIDs has other ones than the profiles of {list_names(families)}"
         return warning("families", text, "facho migrate, or start facho up again")
     return ok("families", "the table of OIDs has those of the profiles")
+
+
+def check_facts_of_jobs(_now: datetime, _config: Config) -> Finding:
+    """Name the jobs that ask for facts which no file declares any more."""
+    from facho.apps.hosts.selectors import without_sets
+    from facho.apps.snmp_jobs.models import SnmpJob
+
+    known = {full_fact_name(entity, fact) for entity, facts in known_facts().items() for fact in facts}
+    jobs = SnmpJob.objects.order_by("name").values_list("name", "facts")
+    gone = {name: sorted(unknown) for name, facts in jobs if (unknown := without_sets(facts) - known)}
+    if gone:
+        facts = ", ".join(sorted({fact for facts in gone.values() for fact in facts}))
+        text = f"{len(gone)} ask for facts that nothing declares any more: {list_names(list(gone))} ({facts})"
+        return warning("jobs", text, "put the file that declares them back, or change the jobs")
+    return ok("jobs", "ask for facts that are known")
 
 
 def check_declared_history(_now: datetime, _config: Config) -> Finding:

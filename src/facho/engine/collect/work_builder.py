@@ -41,7 +41,7 @@ from facho.engine.collect.request_plan import (
 )
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
-from facho.vendors import GENERIC, Entity, Profile, profile_of_family
+from facho.vendors import GENERIC, Entity, Profile, known_facts, profile_of_family
 
 # Sets of columns: of each brand and model, for each job.
 _CACHED: Final = 512
@@ -194,7 +194,13 @@ def _columns_for_state(
     oid_state: str,  # noqa: ARG001 - part of the key: the rows that the columns are made of
 ) -> tuple[AskedColumn, ...]:
     olt = Olt(brand=Brand(id=brand_id, name=brand), model_id=model_id)
-    return tuple(dict.fromkeys(_columns_of(own, columns_for(olt, facts, kind))))
+    # What an OLT says of a fact whose declaration is gone could not be stored.
+    known = [
+        each
+        for each in columns_for(olt, facts, kind)
+        if not each.fact or each.fact in known_facts()[Entity(each.entity or Entity.ONU)]
+    ]
+    return tuple(dict.fromkeys(_columns_of(own, known)))
 
 
 def _named_by(job: NodeJob) -> Iterable[Oid]:

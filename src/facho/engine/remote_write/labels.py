@@ -6,6 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from facho.apps.chassis.models import OltHealth, PonPort, Uplink
@@ -85,6 +86,8 @@ class OltLabels:
         self._olt_id = olt_id
         self.names = names
         self._subjects: dict[str, SubjectLabels] = {}
+        # By subject, when what the labels were read from had been collected.
+        self.as_of: dict[str, datetime] = {}
         # OLT, board, fan or power supply, by the id of the part.
         self.kinds: dict[int, str] = {}
         # Ids that no row has: they were removed, or are totals, and never get one.

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from facho.apps.chassis.models import PonPort, Uplink
@@ -26,7 +27,7 @@ from facho.core.frames import Sheet, count_values, read_sheet
 from facho.core.history_facts import Damaged
 from facho.core.metric_names import metric_name
 from facho.core.write_request import Piece, encode_labels, encode_rows, encode_series, join_pieces
-from facho.engine.remote_write.labels import OltLabels, is_up
+from facho.engine.remote_write.labels import OltLabels, OnuStates, is_up
 from facho.vendors import Entity
 
 log = logging.getLogger(__name__)
@@ -36,9 +37,17 @@ _FRAMES_PER_STEP: Final = 40
 _ALL: Final = 1_000_000
 # An hour may be closed between the look at the clock and the reading of its frames.
 _CLOSING: Final = timedelta(minutes=1)
-_STATES: Final = "state"
-# Entities whose state is that of a link.
-_WITH_LINKS: Final[Mapping[str, type[PonPort | Uplink]]] = {Entity.PORT: PonPort, Entity.UPLINK: Uplink}
+# What states are of: ONUs, or these links.
+_STATES: Final[Mapping[str, type[PonPort | Uplink] | None]] = {
+    "state": None,
+    "port.state": PonPort,
+    "uplink.state": Uplink,
+}
+# What is collected when labels change that are no place of their own.
+_LABELLED: Final[Mapping[str, Sequence[str]]] = {
+    Subject.ONU: ("state", "serial", "mac"),
+    Subject.UPLINK: ("uplink.state", "uplink.name"),
+}
 
 
 @dataclass(slots=True)
@@ -68,15 +77,31 @@ class Pending:
         self._labels = labels
         self._now = now
         self._config = config
+        # As they were read with the labels.
+        self._onu_states: OnuStates | None = None
 
     def pieces(self) -> Iterator[Piece]:
         """Yield all that is pending; after that, the progress says how far they go."""
         self._drop_old()
+        rows = Collected.objects.filter(olt=self._olt_id, datum__in=[*_STATES, *chain(*_LABELLED.values())])
+        dates = dict(rows.values_list("datum", "collected_at"))
+        self._renew_labels(dates)
         yield from self._numbers()
         # Many receivers take nothing that is an hour older than the newest that they have.
         if not (self._progress.has_more or self._progress.waits_for_others):
-            yield from self._states()
+            yield from self._states(dates)
             yield from self._status()
+
+    def _renew_labels(self, dates: Mapping[str, datetime]) -> None:
+        """Read labels again that may be other ones since; the sender before may have been another process."""
+        for subject, data in _LABELLED.items():
+            at = max((dates[datum] for datum in data if datum in dates), default=None)
+            if at is not None and self._labels.as_of.get(subject) != at:
+                if subject == Subject.ONU:
+                    self._onu_states = self._labels.read_onus()
+                else:
+                    self._labels.read(subject)
+                self._labels.as_of[subject] = at
 
     def _drop_old(self) -> None:
         """Drop what waits longer than it may, and count it."""
@@ -227,25 +252,18 @@ class Pending:
                 if found and label is not None and entity is not None:
                     yield encode_series(metric_name(entity, fact), label, found)
 
-    def _states(self) -> Iterator[Piece]:
+    def _states(self, dates: Mapping[str, datetime]) -> Iterator[Piece]:
         """Yield the states as they are now, at the time at which they were collected."""
         since = self._progress.cursor.states_sent_to
-        rows = Collected.objects.filter(
-            olt=self._olt_id,
-            datum__in=(_STATES, *(f"{entity}.state" for entity in _WITH_LINKS)),
-            collected_at__gt=since,
-        )
-        dates = dict(rows.values_list("datum", "collected_at"))
-        if (at := dates.get(_STATES)) is not None:
-            yield from self._states_of_onus(at)
-        for entity, model in _WITH_LINKS.items():
-            if (at := dates.get(f"{entity}.state")) is not None:
-                yield from self._states_of_links(model, entity, at)
-        if dates:
-            self._progress.cursor = replace(self._progress.cursor, states_sent_to=max(dates.values()))
+        new = {datum: dates[datum] for datum in _STATES if datum in dates and dates[datum] > since}
+        for datum, at in new.items():
+            model = _STATES[datum]
+            yield from self._states_of_onus(at) if model is None else self._states_of_links(model, at)
+        if new:
+            self._progress.cursor = replace(self._progress.cursor, states_sent_to=max(new.values()))
 
     def _states_of_onus(self, at: datetime) -> Iterator[Piece]:
-        states = self._labels.read_onus()
+        states = self._onu_states or self._labels.read_onus()
         known = self._labels.of(Subject.ONU, states.ids)
         online = [
             (label, (value,)) for label, value in zip(known, states.online, strict=True) if label is not None
@@ -258,12 +276,11 @@ class Pending:
         ]
         yield from self._encode(at, ["facho_port_onus"], counts)
 
-    def _states_of_links(self, model: type[PonPort | Uplink], entity: str, at: datetime) -> Iterator[Piece]:
-        if entity == Entity.UPLINK:
-            # The name of an uplink may be another one since the collection before.
-            self._labels.read(Subject.UPLINK)
+    def _states_of_links(self, model: type[PonPort | Uplink], at: datetime) -> Iterator[Piece]:
+        is_uplink = model is Uplink
+        entity = Entity.UPLINK if is_uplink else Entity.PORT
         rows = model._default_manager.filter(olt=self._olt_id).order_by("id")
-        columns = ("place", "name", "state") if entity == Entity.UPLINK else ("place", "state")
+        columns = ("place", "name", "state") if is_uplink else ("place", "state")
         states = []
         for place, *name, state in rows.values_list(*columns):
             own = {entity: place, **({"name": name[0]} if name else {})}

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from facho import __version__
 from facho.config import Config
@@ -26,8 +26,9 @@ _REFUSED: Final = frozenset({400, 409, 413, 422})
 # Of an answer, what is read, and what is kept after its secrets were masked.
 _READ: Final = 4096
 _LONGEST_TEXT: Final = 300
-# Shorter values of the URL's query are no keys.
+# Shorter values of the URL's query are masked only behind their name, shorter folders of its path not at all.
 _SHORTEST_KEY: Final = 8
+_SHORTEST_FOLDER: Final = 20
 # A receiver that names a longer pause is asked again after this.
 _LONGEST_PAUSE: Final = timedelta(minutes=5)
 _FIXED: Final = {
@@ -71,8 +72,7 @@ class Receiver:
         self._timeout = config.remote_write_timeout.total_seconds()
         self._connection: http.client.HTTPConnection | None = None
         self._headers: Mapping[str, str] = {}
-        values = (value for _, value in parse_qsl(self._parts.query))
-        add_secrets(*(value for value in values if len(value) >= _SHORTEST_KEY))
+        _mask_keys(self._parts)
 
     def send(self, body: bytes) -> None:
         """Return when the receiver has taken the samples. Raises Unavailable or Refused."""
@@ -140,6 +140,14 @@ class Receiver:
         # Another connection reads the secrets again.
         self.close()
         raise Unavailable(problem, _parse_pause(answer.retry_after))
+
+
+def _mask_keys(url: SplitResult) -> None:
+    """Mask the keys of a URL in what a receiver answers, as they are written and as they are meant."""
+    pairs = url.query.split("&")
+    values = [pair.partition("=")[2] for pair in pairs] + [value for _, value in parse_qsl(url.query)]
+    add_secrets(*pairs, *(value for value in values if len(value) >= _SHORTEST_KEY))
+    add_secrets(*(folder for folder in url.path.split("/") if len(folder) >= _SHORTEST_FOLDER))
 
 
 @contextlib.contextmanager

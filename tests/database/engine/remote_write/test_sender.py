@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from facho.apps.db import sql
+from facho.apps.discovery.models import Collected
 from facho.apps.history.store import append_frame, close_hours
 from facho.apps.remote_write.models import RemoteWriteCursor
 from facho.apps.remote_write.selectors import read_remote_write
@@ -434,6 +435,44 @@ def test_an_onu_that_moves_or_gets_another_serial_is_sent_with_its_new_labels(ma
     first, *_, last = (each.labels for each in receiver.series if each.name == POWER)
     assert (first["serial"], first["place"], first["port"]) == ("HWTC00000000", "0/1/0:0", "0/1/0")
     assert (last["serial"], last["place"], last["port"]) == ("ZTEG00000001", "0/1/1:7", "0/1/1")
+
+
+def test_labels_that_another_sender_has_read_again_are_not_sent_as_they_were(make_site: MakeSite) -> None:
+    """Two processes take turns; an ONU is exchanged while the other one has the OLT."""
+    site, receiver = started(make_site)
+    one, other = site.sender(receiver), site.sender(receiver)
+    for sender in (one, other):
+        site.collect({0: -20.0})
+        site.wait(MINUTE)
+        sender.step()
+    site.onus[0].serial = "ZTEG00000001"
+    site.onus[0].save()
+    site.date_states()
+    site.wait(MINUTE)
+    one.step()
+    site.collect({0: -21.0})
+    site.wait(MINUTE)
+    other.step()
+    *_, last = (each.labels for each in receiver.series if each.name == POWER)
+    assert last["serial"] == "ZTEG00000001"
+
+
+def test_the_first_power_of_an_onu_is_sent_with_the_serial_that_was_collected_with_it(
+    make_site: MakeSite,
+) -> None:
+    site, receiver = started(make_site)
+    sender = site.sender(receiver)
+    site.collect({0: -20.0})
+    site.wait(MINUTE)
+    sender.step()
+    site.onus[0].serial = "ZTEG00000001"
+    site.onus[0].save()
+    Collected.objects.create(olt=site.olt, datum="serial", collected_at=site.clock.now)
+    site.collect({0: -21.0})
+    site.wait(MINUTE)
+    sender.step()
+    serials = [each.labels["serial"] for each in receiver.series if each.name == POWER]
+    assert serials == ["HWTC00000000", "ZTEG00000001"]
 
 
 def test_an_uplink_that_is_renamed_is_sent_with_its_new_name(make_site: MakeSite) -> None:

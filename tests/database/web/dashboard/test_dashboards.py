@@ -25,7 +25,12 @@ BOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "facho.json").read_text
 PROMETHEUS = DEPLOY / "prometheus"
 PANELS: list[dict[str, Any]] = [panel for panel in BOARD["panels"] if panel["type"] != "row"]
 # A disk that nobody has watched for six hours has none, and nothing is sent without a receiver.
-NOT_YET = {"facho_disk_days_left", "facho_remote_write_failing", "facho_remote_write_dropped_total"}
+NOT_YET = {
+    "facho_disk_days_left",
+    "facho_remote_write_backlog_seconds",
+    "facho_remote_write_dropped_total",
+    "facho_remote_write_failing",
+}
 
 
 def rules() -> list[dict[str, Any]]:

@@ -271,11 +271,20 @@ def test_a_secret_that_is_cut_off_is_masked_before(server: Server, receiver_of: 
         assert "another" not in str(caught.value)
 
 
-def test_a_key_in_the_url_is_masked(server: Server, receiver_of: MakeReceiver) -> None:
-    server.status, server.body = 404, b"no such path: /api/v1/write?key=key-in-the-url"
+@pytest.mark.parametrize("key", ["key-in-the-url", "key%2fin-the-url", "pw7", "p+w"])
+def test_a_key_in_the_url_is_masked(server: Server, receiver_of: MakeReceiver, key: str) -> None:
+    server.status, server.body = 404, f"no such path: /api/v1/write?a=b&p={key}".encode()
     with pytest.raises(Unavailable) as caught:
-        receiver_of(f"{server.url}&key=key-in-the-url").send(b"x")
-    assert "key-in-the-url" not in str(caught.value)
+        receiver_of(f"{server.url}&p={key}").send(b"x")
+    assert key not in str(caught.value)
+    assert "/api/v1/write" in str(caught.value)
+
+
+def test_a_key_in_the_path_of_the_url_is_masked(server: Server, receiver_of: MakeReceiver) -> None:
+    server.status, server.body = 404, b"no such path: /3f2a91c07b6e4d558fa0/write"
+    with pytest.raises(Unavailable) as caught:
+        receiver_of(server.url.replace("/api", "/3f2a91c07b6e4d558fa0")).send(b"x")
+    assert "3f2a91c07b6e4d558fa0" not in str(caught.value)
 
 
 def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
