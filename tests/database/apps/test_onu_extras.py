@@ -187,3 +187,17 @@ def test_an_interrupted_part_keeps_the_customer_ports_that_it_did_not_reach() ->
     cut = unis({Key(0, 1, 7, 1, 1): {"state": State("down", "2")}})
     store(olt, Finding(facts([]), unis=cut, broken=True))
     assert extras("A") == {"unis": {"1": {"state": "down"}, "2": {"state": "up"}}}
+
+
+def test_customer_ports_are_collected_fact_by_fact() -> None:
+    olt = dated_olt()
+    port, other = Key(0, 1, 7, 1, 1), Key(0, 1, 7, 1, 2)
+    states = unis({port: {"state": State("up", "1")}, other: {"state": State("down", "2")}})
+    speeds = unis({port: {"speed": "1000"}, other: {"speed": "100"}})
+    store(olt, discovered({1: "A"}), Finding(facts([]), unis=states), Finding(facts([]), unis=speeds))
+    both = {"1": {"state": "up", "speed": "1000"}, "2": {"state": "down", "speed": "100"}}
+    assert extras("A") == {"unis": both}
+    store(olt, Finding(facts([]), unis=states, complete=True))
+    assert extras("A") == {"unis": both}
+    store(olt, Finding(facts([]), unis=unis({port: {"speed": None}}), complete=True))
+    assert extras("A") == {"unis": {"1": {"state": "up"}, "2": {"state": "down"}}}
