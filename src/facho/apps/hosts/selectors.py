@@ -229,12 +229,22 @@ def _with_cheap_dates(facts: Sequence[str], profile: Profile) -> tuple[str, ...]
     return tuple(fact for fact in facts if fact not in left_out)
 
 
-def spelled_out(facts: Iterable[str], profile: Profile) -> tuple[str, ...]:
-    """Return the facts with each usual set replaced by what the family has of it."""
+def is_about_onus(fact: str) -> bool:
+    """Return whether a fact, as a job names it, can be asked of an ONU."""
+    return _WantedFact.of(fact).entity == Entity.ONU
+
+
+def spelled_out(facts: Iterable[str], profile: Profile, kind: str) -> tuple[str, ...]:
+    """Return the facts with each usual set replaced by what the family has of it.
+
+    A GET has of a set what is about ONUs.
+    """
     facts = tuple(facts)
     if USUAL_SETS.isdisjoint(facts):
         return facts
     offered = facts_offered(profile)
+    if kind == GET:
+        offered = {name: tuple(filter(is_about_onus, some)) for name, some in offered.items()}
     every = (offered.get(fact, ()) if fact in USUAL_SETS else (fact,) for fact in facts)
     return tuple(dict.fromkeys(fact for some in every for fact in some))
 

@@ -183,7 +183,7 @@ def _rows_per_walk(task: TaskToPredict, config: Config) -> int:
 
 def _columns(task: TaskToPredict) -> Iterator[tuple[profiles.Table, int]]:
     """Yield the tables that provide what the job asks for, with the number of their columns."""
-    facts = {*spelled_out(task.facts, task.profile)}
+    facts = {*spelled_out(task.facts, task.profile, task.kind)}
     if task.kind == JobKind.DISCOVERY:
         facts |= {*_DISCOVERED}
     for table in task.profile.tables:
