@@ -186,6 +186,12 @@ def read_oid_state(brand_id: int) -> str:
     return state or ""
 
 
+def facts_of_oids() -> set[str]:
+    """Return the facts that rows of the table of OIDs provide, those of operators with them."""
+    rows = Oid.objects.exclude(provides="").values_list("entity", "provides")
+    return {full_fact_name(entity, fact) for entity, fact in rows.order_by().distinct()}
+
+
 def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> list[AskedFact]:
     """Return the columns that a job names one by one, and the helpers needed to read them."""
     profiles = profiles_in_use() if profiles is None else profiles
