@@ -186,10 +186,13 @@ def read_oid_state(brand_id: int) -> str:
     return state or ""
 
 
-def facts_of_oids() -> set[str]:
-    """Return the facts that rows of the table of OIDs provide, those of operators with them."""
-    rows = Oid.objects.exclude(provides="").values_list("entity", "provides")
-    return {full_fact_name(entity, fact) for entity, fact in rows.order_by().distinct()}
+def facts_of_own_oids() -> dict[str, set[str]]:
+    """Return the facts that operators' own rows of the table of OIDs provide, by brand."""
+    found: dict[str, set[str]] = {}
+    rows = Oid.objects.filter(synced={}).exclude(provides="")
+    for brand, entity, fact in rows.values_list("brand__name", "entity", "provides"):
+        found.setdefault(brand, set()).add(full_fact_name(entity, fact))
+    return found
 
 
 def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> list[AskedFact]:
