@@ -234,3 +234,13 @@ def test_customer_ports_are_collected_fact_by_fact() -> None:
     assert extras("A") == {"unis": both}
     store(olt, Finding(facts([]), unis=unis({port: {"speed": None}}), complete=True))
     assert extras("A") == {"unis": {"1": {"state": "up"}, "2": {"state": "down"}}}
+
+
+def test_an_onu_whose_customer_ports_have_no_state_any_more_has_none() -> None:
+    olt = dated_olt()
+    port = Key(0, 1, 7, 1, 1)
+    store(olt, discovered({1: "A"}), Finding(facts([]), unis=unis({port: {"state": State("up", "1")}})))
+    store(olt, Finding(facts([]), unis=unis({port: {"state": None}}), broken=True))
+    assert extras("A") == {"unis": {"1": {"state": "up"}}}
+    store(olt, Finding(facts([]), unis=unis({port: {"state": None}}), complete=True))
+    assert extras("A") == {}
