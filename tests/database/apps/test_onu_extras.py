@@ -101,7 +101,40 @@ def test_onus_are_found_by_facts_without_a_column(condition: str, found: list[st
 
 
 @pytest.mark.parametrize(
-    "condition", ["", "mac_count", "mac_count>2", "nothing=1", "mac_count=many", "serial=A"]
+    ("condition", "found"),
+    [
+        ("uni.state=down", ["A"]),
+        ("uni.state=up", ["A", "B"]),
+        ("uni.speed = 1000M", ["B"]),
+        ("uni.speed=10M", []),
+        ("uni.admin_state=enabled", []),
+    ],
+)
+def test_onus_are_found_by_any_of_their_customer_ports(condition: str, found: list[str]) -> None:
+    up, down = State("up", "1"), State("down", "2")
+    ports: dict[Key, dict[str, Any]] = {
+        Key(0, 1, 7, 1, 1): {"state": up},
+        Key(0, 1, 7, 1, 2): {"state": down},
+        Key(0, 1, 7, 2, 1): {"state": up, "speed": "1000M"},
+    }
+    store(dated_olt(), discovered({1: "A", 2: "B", 3: "C"}), Finding(facts([(3, FOUND)]), unis=unis(ports)))
+    rows = FactCondition.parse(condition).narrow(Onu.objects.all())
+    assert sorted(rows.values_list("serial", flat=True)) == found
+
+
+def test_a_value_of_the_kind_that_a_fact_had_is_no_number() -> None:
+    store(dated_olt(), discovered({1: "A"}))
+    Onu.objects.update(extras='{"mac_count":"many"}')
+    for condition in ("mac_count>=0", "mac_count<=9"):
+        assert not FactCondition.parse(condition).narrow(Onu.objects.all()).exists()
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("", "mac_count", "mac_count>2", "nothing=1", "mac_count=many", "serial=A", "mac_count<=nan"),
+        *("mac_count>=inf", "uni.nothing=1", "port.state=up", "uni.=1", "state=up"),
+    ],
 )
 def test_a_condition_that_makes_no_sense_is_refused(condition: str) -> None:
     with pytest.raises(BadCondition):
@@ -187,3 +220,27 @@ def test_an_interrupted_part_keeps_the_customer_ports_that_it_did_not_reach() ->
     cut = unis({Key(0, 1, 7, 1, 1): {"state": State("down", "2")}})
     store(olt, Finding(facts([]), unis=cut, broken=True))
     assert extras("A") == {"unis": {"1": {"state": "down"}, "2": {"state": "up"}}}
+
+
+def test_customer_ports_are_collected_fact_by_fact() -> None:
+    olt = dated_olt()
+    port, other = Key(0, 1, 7, 1, 1), Key(0, 1, 7, 1, 2)
+    states = unis({port: {"state": State("up", "1")}, other: {"state": State("down", "2")}})
+    speeds = unis({port: {"speed": "1000"}, other: {"speed": "100"}})
+    store(olt, discovered({1: "A"}), Finding(facts([]), unis=states), Finding(facts([]), unis=speeds))
+    both = {"1": {"state": "up", "speed": "1000"}, "2": {"state": "down", "speed": "100"}}
+    assert extras("A") == {"unis": both}
+    store(olt, Finding(facts([]), unis=states, complete=True))
+    assert extras("A") == {"unis": both}
+    store(olt, Finding(facts([]), unis=unis({port: {"speed": None}}), complete=True))
+    assert extras("A") == {"unis": {"1": {"state": "up"}, "2": {"state": "down"}}}
+
+
+def test_an_onu_whose_customer_ports_have_no_state_any_more_has_none() -> None:
+    olt = dated_olt()
+    port = Key(0, 1, 7, 1, 1)
+    store(olt, discovered({1: "A"}), Finding(facts([]), unis=unis({port: {"state": State("up", "1")}})))
+    store(olt, Finding(facts([]), unis=unis({port: {"state": None}}), broken=True))
+    assert extras("A") == {"unis": {"1": {"state": "up"}}}
+    store(olt, Finding(facts([]), unis=unis({port: {"state": None}}), complete=True))
+    assert extras("A") == {}

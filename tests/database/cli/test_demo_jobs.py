@@ -21,7 +21,7 @@ def test_a_job_is_on_every_olt_that_has_something_for_it_and_asks_for_what_its_p
     assert {"discovery", "model", "health", "ports", "autofind"} <= {job.name for job in jobs}
     for olt in Olt.objects.select_related("brand"):
         for job in jobs:
-            asked = columns_for(olt, spelled_out(job.facts, builtin()[olt.brand.name]), job.kind)
+            asked = columns_for(olt, spelled_out(job.facts, builtin()[olt.brand.name], job.kind), job.kind)
             assert bool(asked) == job.nodes.filter(olt=olt).exists(), (olt.name, job.name)
             # The clock of an OLT is a column of the standard.
             assert {column.brand for column in asked} <= {olt.brand.name, GENERIC}, (olt.name, job.name)

@@ -210,6 +210,14 @@ def test_the_facts_can_be_chosen_for_a_job_and_others_are_refused(folder: Path, 
         assert refused.value.field == "facts"
 
 
+def test_a_fact_that_only_an_oid_of_ones_own_provides_can_be_chosen(folder: Path, page: Client) -> None:
+    brand = Brand.objects.get(name="zte")
+    Oid.objects.create(name="codes", oid="1.3.6.1.4.1.99999.7", brand=brand, provides="plan")
+    for language, words in (("en", "by an OID of your own"), ("es", "por un OID propio")):
+        text = page.get(reverse("admin:snmp_jobs_snmpjob_add"), headers={"accept-language": language})
+        assert text.content.decode().partition('value="plan"')[2].find(words) in range(200)
+
+
 # Files that are broken or gone.
 
 

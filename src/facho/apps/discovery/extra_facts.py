@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from facho.vendors import Entity, Facts, Key, builtin_facts, known_facts
 
 # The key of the customer ports among the extras: the facts of each by its number.
 UNIS: Final = "unis"
+Unis = Mapping[str, Mapping[str, Any]]
 _OWN_COLUMNS: Final = frozenset(each.name for each in (*IDENTITY, *VALUES, *PARTS))
 
 
@@ -130,21 +131,30 @@ def _collect_unis(found: dict[int, dict[str, Any]], roster: Roster, unis: Facts,
     if not len(unis):
         return
     there = {address: position for position, address in enumerate(roster["address"]) if address}
-    ports = _unis_by_address(unis)
-    for address, numbered in ports.items():
+    asked = frozenset(() if keep else unis.columns)
+    for address, ports in _unis_by_address(unis).items():
         if (position := there.get(address)) is not None:
-            before = read_extras(roster[EXTRAS][position]).get(UNIS, {}) if keep else {}
-            found.setdefault(position, {})[UNIS] = {**before, **numbered}
+            known = found.setdefault(position, {})
+            before = known[UNIS] if UNIS in known else read_extras(roster[EXTRAS][position]).get(UNIS)
+            known[UNIS] = _merge_unis(before or {}, ports, asked) or None
 
 
-def _unis_by_address(unis: Facts) -> Mapping[str, dict[str, dict[str, Any]]]:
+def _merge_unis(before: Unis, found: Unis, asked: Container[str]) -> Unis:
+    """Return the customer ports of an ONU. Facts that were not asked for stay: each may have its own job."""
+    merged = {}
+    for number in {**before, **found}:
+        others = {fact: value for fact, value in before.get(number, {}).items() if fact not in asked}
+        if values := {**others, **found.get(number, {})}:
+            merged[number] = values
+    return merged
+
+
+def _unis_by_address(unis: Facts) -> Mapping[str, Unis]:
     ports: dict[str, dict[str, dict[str, Any]]] = {}
-    names: Collection[str] = unis.columns
     for number, key in enumerate(unis.keys):
-        values = {name: extra_value(unis.columns[name][number]) for name in names}
+        values = {name: extra_value(column[number]) for name, column in unis.columns.items()}
         told = {name: value for name, value in values.items() if value is not None}
-        if told:
-            ports.setdefault(str(_onu_of(key)), {})[str(key.extra)] = told
+        ports.setdefault(str(_onu_of(key)), {})[str(key.extra)] = told
     return ports
 
 

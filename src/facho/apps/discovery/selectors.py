@@ -503,10 +503,12 @@ def collected_at(olt_id: int) -> dict[str, datetime]:
 
 
 def parts_collected_at(collected: Mapping[str, datetime]) -> dict[str, datetime]:
-    """Return when something was last collected of each kind of part of an OLT, as `port` and `board`."""
+    """Return when the states of each kind of part of an OLT were last collected, as `port` and `board`; of a
+    kind without states, when something of it was.
+    """
     found: dict[str, datetime] = {}
     for datum, at in collected.items():
         kind, dot, _fact = datum.partition(".")
         if dot:
-            found[kind] = max(at, found.get(kind, at))
+            found[kind] = collected.get(f"{kind}.state") or max(at, found.get(kind, at))
     return found

@@ -186,6 +186,15 @@ def read_oid_state(brand_id: int) -> str:
     return state or ""
 
 
+def facts_of_own_oids() -> dict[str, set[str]]:
+    """Return the facts that operators' own rows of the table of OIDs provide, by brand."""
+    found: dict[str, set[str]] = {}
+    rows = Oid.objects.filter(synced={}).exclude(provides="")
+    for brand, entity, fact in rows.values_list("brand__name", "entity", "provides"):
+        found.setdefault(brand, set()).add(full_fact_name(entity, fact))
+    return found
+
+
 def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> list[AskedFact]:
     """Return the columns that a job names one by one, and the helpers needed to read them."""
     profiles = profiles_in_use() if profiles is None else profiles
@@ -229,12 +238,22 @@ def _with_cheap_dates(facts: Sequence[str], profile: Profile) -> tuple[str, ...]
     return tuple(fact for fact in facts if fact not in left_out)
 
 
-def spelled_out(facts: Iterable[str], profile: Profile) -> tuple[str, ...]:
-    """Return the facts with each usual set replaced by what the family has of it."""
+def is_about_onus(fact: str) -> bool:
+    """Return whether a fact, as a job names it, can be asked of an ONU."""
+    return _WantedFact.of(fact).entity == Entity.ONU
+
+
+def spelled_out(facts: Iterable[str], profile: Profile, kind: str) -> tuple[str, ...]:
+    """Return the facts with each usual set replaced by what the family has of it.
+
+    A GET has of a set what is about ONUs.
+    """
     facts = tuple(facts)
     if USUAL_SETS.isdisjoint(facts):
         return facts
     offered = facts_offered(profile)
+    if kind == GET:
+        offered = {name: tuple(filter(is_about_onus, some)) for name, some in offered.items()}
     every = (offered.get(fact, ()) if fact in USUAL_SETS else (fact,) for fact in facts)
     return tuple(dict.fromkeys(fact for some in every for fact in some))
 

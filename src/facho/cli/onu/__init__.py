@@ -128,7 +128,10 @@ def list_onus(
     hw_version: Annotated[str, typer.Option(help="Only those with this hardware.")] = "",
     fact: Annotated[
         list[str] | None,
-        typer.Option(metavar="CONDITION", help="As line_profile=home or mac_count>=2; again for more."),
+        typer.Option(
+            metavar="CONDITION",
+            help="As line_profile=home, mac_count>=2 or uni.state=down; again for more.",
+        ),
     ] = None,
     absent: Annotated[bool, typer.Option("--absent", help="Also those that are absent.")] = False,
     limit: Annotated[

@@ -268,7 +268,7 @@ def _profile_column(own: str, asked: AskedFact) -> AskedColumn:
 
 
 def _facts(job: NodeJob, profile: Profile) -> tuple[str, ...]:
-    facts = spelled_out(job.facts, profile)
+    facts = spelled_out(job.facts, profile, job.kind)
     return tuple(dict.fromkeys((*DISCOVERY_FACTS, *facts))) if job.kind == JobKind.DISCOVERY else facts
 
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from facho.apps.hosts.models import Brand, Oid
-from facho.apps.hosts.selectors import USUAL_SETS, facts_offered
+from facho.apps.hosts.selectors import USUAL_FACTS, USUAL_SETS, facts_offered, is_about_onus
+from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobKind
+from facho.core.reasons import Reason
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import suggest_names
 from facho.snmp import Oid as Number
@@ -39,8 +41,10 @@ def facts_of_brand(brand: Brand) -> set[str]:
     return collected & {full_fact_name(entity, fact) for entity, fact in pairs}
 
 
-def check_facts(facts: Sequence[str], brand: Brand) -> list[str]:
-    """Return the facts that a job names, each once. Refuse those that nobody knows, or this brand has not."""
+def check_facts(facts: Sequence[str], brand: Brand, kind: str) -> list[str]:
+    """Return the facts that a job names, each once. Refuse those that nobody knows, that this brand has not,
+    or that a job of this kind cannot ask for.
+    """
     offered = facts_offered(profile_of_family(brand.name))
     sets = {name for name in USUAL_SETS if brand.is_generic or name in offered}
     known = facts_of_brand(brand) | sets
@@ -48,6 +52,9 @@ def check_facts(facts: Sequence[str], brand: Brand) -> list[str]:
     for fact in wanted:
         if fact not in known:
             raise CommandError("facts", _refusal(fact, brand) + suggest_names(fact, sorted(known), 0.5))
+        of_set = USUAL_FACTS[fact] if fact in USUAL_SETS else (fact,)
+        if kind == JobKind.GET and not any(map(is_about_onus, of_set)):
+            raise CommandError("facts", reason_words(Reason.of("not_about_onus", name=fact)))
     return wanted
 
 

@@ -61,7 +61,7 @@ def has_columns(job: SnmpJob, olt: Olt, *, has_oids: bool) -> bool:
     """Return whether the family of an OLT has any of the facts; a chained job is skipped without."""
     if job.master_id is not None or has_oids:
         return True
-    return bool(columns_for(olt, spelled_out(job.facts, profile_of(olt)), job.kind))
+    return bool(columns_for(olt, spelled_out(job.facts, profile_of(olt), job.kind), job.kind))
 
 
 def _is_too_often(job: SnmpJob, olt: Olt) -> bool:

@@ -102,7 +102,7 @@ def check_job(new: NewJob) -> tuple[SnmpJob, list[Oid]]:
     name, brand = check_free_name(SnmpJob.objects.all(), new.name), brand_for(new.brand or GENERIC)
     kind = check_choice(new.kind, JobKind.values, "kind")
     check_column_count(kind, new.facts, new.oids)
-    facts = check_facts(new.facts, brand)
+    facts = check_facts(new.facts, brand, kind)
     target, site = check_target(new.target, new.site, brand)
     if site:
         check_site(site)
@@ -204,7 +204,7 @@ def _changed_columns(job: SnmpJob, changes: JobChanges) -> dict[str, Any]:
     if changes.name is not None:
         found["name"] = check_free_name(SnmpJob.objects.all(), changes.name, job.pk)
     if changes.facts is not None:
-        found["facts"] = check_facts(changes.facts, job.brand)
+        found["facts"] = check_facts(changes.facts, job.brand, job.kind)
     if changes.priority is not None:
         found["priority"] = check_range(changes.priority, 1, 100, "priority")
     if changes.max_attempts is not None:

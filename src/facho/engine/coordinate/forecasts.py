@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -11,17 +11,18 @@ from django.db.models import Count, QuerySet
 
 from facho.apps.discovery.selectors import onus_present
 from facho.apps.execution_coordinator.models import TaskForecast
-from facho.apps.hosts.selectors import DISCOVERY_FACTS, spelled_out
+from facho.apps.hosts.selectors import DISCOVERY_FACTS, facts_of_own_oids, is_about_onus, spelled_out
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost, SnmpJobOid
 from facho.config import Config
 from facho.core.duration_guess import (
+    ROWS_OF_CHASSIS,
     Pace,
     Table,
     guess_from_others,
     guess_from_requests,
 )
 from facho.core.forecast import SURE_AFTER, Learned, Predicted, predict
-from facho.vendors import Entity, Profile, profile_of_family
+from facho.vendors import GENERIC, Entity, Profile, profile_of_family
 from facho.vendors import schema as profiles
 from facho.vendors.costs import rows_per_walk, table_to_get, table_to_walk
 
@@ -36,7 +37,7 @@ def predict_durations(
 ) -> Mapping[Key, Predicted]:
     """Return predictions by OLT and task type for all nodes of these OLTs (None: of all), disabled ones too.
 
-    In five queries at most, and in two where every task has run before.
+    In six queries at most, and in two where every task has run before.
     """
     tasks = _load_tasks(olt_ids)
     job_ids = {each.job_id for each in tasks.values()}
@@ -86,6 +87,13 @@ class TaskToPredict(NamedTuple):
         return profile_of_family(self.brand)
 
 
+class OwnColumns(NamedTuple):
+    """What a task reads by OIDs of the operator's own: columns by number, and facts."""
+
+    named: int
+    facts: Collection[str]
+
+
 def _load_tasks(olt_ids: Sequence[int] | None) -> dict[Key, TaskToPredict]:
     """Return a task for each task type of an OLT; of several nodes with one type, the first."""
     nodes = SnmpJobHost.objects.order_by("-id")
@@ -114,15 +122,15 @@ def decode_learned(rows: QuerySet[TaskForecast]) -> dict[Key, Learned]:
 def _guess(
     tasks: Sequence[TaskToPredict], onus: Mapping[int, int], named_columns: Mapping[int, int], config: Config
 ) -> dict[Key, Predicted]:
-    others = _load_others(tasks)
+    others, provided = _load_others(tasks), facts_of_own_oids()
     onus = {**onus_present(sorted({each.olt_id for each in tasks} - onus.keys())), **onus}
     found = {}
     for task in tasks:
         paces, count = others.of_same_kind(task), onus.get(task.olt_id, 0)
+        own = _facts(task) & (provided.get(task.brand, set()) | provided.get(GENERIC, set()))
+        columns = OwnColumns(named_columns.get(task.job_id, 0), own)
         found[task.key] = (
-            guess_from_others(paces, count)
-            if paces
-            else _guess_from_requests(task, count, named_columns.get(task.job_id, 0), config)
+            guess_from_others(paces, count) if paces else _guess_from_requests(task, count, columns, config)
         )
     return found
 
@@ -157,22 +165,23 @@ def count_named_columns(job_ids: Iterable[int]) -> dict[int, int]:
     return dict(rows.annotate(count=Count("id")))
 
 
-def _guess_from_requests(task: TaskToPredict, onus: int, named_columns: int, config: Config) -> Predicted:
+def _guess_from_requests(task: TaskToPredict, onus: int, own: OwnColumns, config: Config) -> Predicted:
     rules = task.profile.request_rules
     in_flight = min(task.max_in_flight or config.requests_in_flight, rules.in_flight or 99)
-    return guess_from_requests(_tables(task, onus, named_columns, config), in_flight, task.most_per_second)
+    return guess_from_requests(_tables(task, onus, own, config), in_flight, task.most_per_second)
 
 
-def _tables(task: TaskToPredict, onus: int, named_columns: int, config: Config) -> Iterator[Table]:
+def _tables(task: TaskToPredict, onus: int, own: OwnColumns, config: Config) -> Iterator[Table]:
     """Yield the tables to read: a GET names its values, a walk reads them in pages."""
-    walked = _rows_per_walk(task, config)
-    if named_columns:
-        yield Table(named_columns, 1 if task.kind == JobKind.GET else onus, walked)
+    walked, is_get = _rows_per_walk(task, config), task.kind == JobKind.GET
+    varbinds = min(task.max_varbinds or config.varbinds, config.varbinds)
+    if own.named:
+        yield Table(own.named, 1 if is_get else onus, walked)
+    for fact in own.facts:
+        yield Table(1, onus if is_about_onus(fact) else ROWS_OF_CHASSIS, varbinds if is_get else walked)
     for table, columns in _columns(task):
-        if task.kind == JobKind.GET and table.entity is Entity.ONU:
-            yield table_to_get(
-                table, columns, onus, min(task.max_varbinds or config.varbinds, config.varbinds)
-            )
+        if is_get and table.entity is Entity.ONU:
+            yield table_to_get(table, columns, onus, varbinds)
         else:
             yield table_to_walk(task.profile, table, columns, onus, walked)
 
@@ -183,11 +192,14 @@ def _rows_per_walk(task: TaskToPredict, config: Config) -> int:
 
 def _columns(task: TaskToPredict) -> Iterator[tuple[profiles.Table, int]]:
     """Yield the tables that provide what the job asks for, with the number of their columns."""
-    facts = {*spelled_out(task.facts, task.profile)}
-    if task.kind == JobKind.DISCOVERY:
-        facts |= {*_DISCOVERED}
+    facts = _facts(task)
     for table in task.profile.tables:
         prefix = "" if table.entity is Entity.ONU else f"{table.entity.value}."
         columns = sum(f"{prefix}{column.fact}" in facts for column in table.columns)
         if columns:
             yield table, columns
+
+
+def _facts(task: TaskToPredict) -> set[str]:
+    discovered = _DISCOVERED if task.kind == JobKind.DISCOVERY else ()
+    return {*spelled_out(task.facts, task.profile, task.kind), *discovered}

@@ -235,8 +235,8 @@ EXPORTS: Final = {
     "ports": _chassis_export(
         PonPort,
         (
-            "id", "olt", "place", "name", "state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c",
-            "voltage_v", "bias_ma", "updated_at",
+            "id", "olt", "place", "name", "state", "admin_state", "down_cause", "tx_dbm", "rx_dbm",
+            "temperature_c", "voltage_v", "bias_ma", "onus_told", "onus_online_told", "updated_at",
         ),
     ),
     "uplinks": _chassis_export(
@@ -256,8 +256,8 @@ EXPORTS: Final = {
     "unprovisioned": _chassis_export(
         Unprovisioned,
         (
-            "id", "olt", "place", "serial", "mac", "model", "vendor_id", "sw_version", "first_seen",
-            "last_seen",
+            "id", "olt", "place", "serial", "mac", "model", "vendor_id", "sw_version", "seen_at",
+            "first_seen", "last_seen",
         ),
         at="first_seen",
     ),

@@ -127,7 +127,7 @@ class PonPortAdmin(_OltPartAdmin[PonPort]):
     fields = (
         ("olt", "place"),
         ("name", "technology"),
-        ("state_badge", "cause"),
+        ("state_badge", "admin_state", "cause"),
         ("tx_dbm", "rx_dbm"),
         ("temperature_c", "voltage_v", "bias_ma"),
         ("onus_told", "onus_online_told"),

@@ -18,6 +18,7 @@ from unfold.widgets import (
 )
 
 from facho.apps.hosts.models import Brand, Olt
+from facho.apps.hosts.selectors import facts_of_own_oids
 from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobTarget, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.core.interval import BadInterval, interval_words, parse_interval
@@ -76,7 +77,8 @@ class FactsPicker(forms.Widget):
     """Boxes of all facts by name, each with the families that have it."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:  # noqa: ARG002
-        return render_to_string("facho_admin/facts_picker.html", {"name": name, "groups": pick_facts(value)})
+        groups = pick_facts(value, set().union(*facts_of_own_oids().values()))
+        return render_to_string("facho_admin/facts_picker.html", {"name": name, "groups": groups})
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:  # noqa: ARG002
         """Return the ticked facts; a text with commas is split."""

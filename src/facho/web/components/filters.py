@@ -16,7 +16,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import ngettext, pgettext
 
 from facho.apps import localized_numbers, localized_times
-from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.models import PonPort, Unprovisioned
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of, is_weak
 from facho.apps.execution_coordinator.models import ViolationSeverity
@@ -29,6 +29,7 @@ from facho.apps.execution_coordinator.texts import (
 )
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
+from facho.apps.extras import read_extras
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
 from facho.core.interval import interval_words
@@ -36,6 +37,7 @@ from facho.core.line_rates import line_rate
 from facho.core.quota import Hour
 from facho.core.reason_texts import TABLE_NOT_PRESENT
 from facho.core.reasons import Reason, from_json, missing_tables, without_code
+from facho.vendors import Entity
 from facho.web.components import ages, quotas
 from facho.web.components.list_query import OltQuery, PlanQuery
 from facho.web.components.state_band import Stretch
@@ -156,6 +158,14 @@ def link_state(state: str | None) -> str:
 @register.filter
 def port_cause(cause: str | None) -> str:
     return str(states.PORT_CAUSES.get(cause or "", cause or ""))
+
+
+@register.filter
+def facts_of_waiting(row: Unprovisioned) -> str:
+    """Return what an OLT says of an unprovisioned ONU beside its serial and model, in one line."""
+    known = {fact: getattr(row, fact) for fact in ("mac", "vendor_id", "sw_version", "seen_at")}
+    named = facts.named_facts({**known, **read_extras(row.extras)}, Entity.AUTOFIND)
+    return " · ".join(f"{name}: {value}" for name, value in named if value)
 
 
 @register.filter

@@ -23,12 +23,13 @@ from facho.apps.chassis.selectors import (
     uplinks_of,
 )
 from facho.apps.discovery.selectors import collected_at, parts_collected_at
-from facho.apps.history.facts import ENTITIES, history_facts
+from facho.apps.history.facts import ENTITIES, counter_of_rate, history_facts
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import Series, hourly_series, several_series, subject_series
 from facho.apps.snmp_jobs.selectors import Intervals, collection_intervals
 from facho.core.frames import Samples
 from facho.vendors import Entity, known_facts
+from facho.vendors.facts import full_fact_name
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.sparklines import Sparkline, sparkline
 from facho.web.components.traffic_charts import traffic_chart
@@ -77,6 +78,9 @@ class NumberCell:
     span: str
     # Errors or discards happen now.
     is_trouble: bool
+    # When it was last collected, which may be long before others of its line, and how often.
+    at: datetime | None
+    every: timedelta | None
 
     @property
     def is_empty(self) -> bool:
@@ -121,6 +125,27 @@ class Hardware:
     psus: HardwareTable
 
 
+class PartFact(NamedTuple):
+    name: str
+    text: str
+    # Of a number.
+    at: datetime | None = None
+    every: timedelta | None = None
+
+
+class _Dates(NamedTuple):
+    """When each fact of an OLT was last collected, and how often that is."""
+
+    collected: Mapping[str, datetime]
+    intervals: Intervals
+
+    def of(self, entity: Entity, fact: str) -> tuple[datetime | None, timedelta | None]:
+        """Return the date and the interval of a fact; of a rate those of its counter."""
+        subject = Subject.UPLINK if entity is Entity.UPLINK else Subject.PART
+        name = full_fact_name(entity, counter_of_rate(fact, subject) or fact)
+        return self.collected.get(name), self.intervals.of(name)
+
+
 @dataclass(frozen=True, slots=True)
 class HardwarePage:
     """The page of one part or uplink."""
@@ -130,7 +155,7 @@ class HardwarePage:
     hours: int
     name: str
     state: str
-    facts: Sequence[tuple[str, str]]
+    facts: Sequence[PartFact]
     charts: Sequence[Chart]
     collected: datetime | None
     every: timedelta | None
@@ -157,15 +182,15 @@ def read_hardware(olt_id: int, condition: str, hours: int, now: datetime) -> Har
     rates = uplink_rates(olt_id, now) if links else {}
     parts = _PeriodSeries(_read_series(olt_id, Subject.PART, period) if has_parts else {}, period)
     uplinks = _PeriodSeries(_read_series(olt_id, Subject.UPLINK, period) if links else {}, period)
-    dates = parts_collected_at(collected_at(olt_id))
-    every = collection_intervals([olt_id]).get(olt_id, Intervals())
+    dates = _read_dates(olt_id)
+    latest, every = parts_collected_at(dates.collected), dates.intervals
 
     part_columns = [(None, (fact,)) for fact in history_facts(Subject.PART)]
 
     def part_table(rows: Sequence[PartRow], *kinds: PartKind) -> HardwareTable:
-        collected = max((dates[kind] for kind in kinds if kind in dates), default=None)
+        collected = max((latest[kind] for kind in kinds if kind in latest), default=None)
         items, states = [_part_item(row) for row in rows], f"{kinds[-1].value}.state"
-        return _table(items, part_columns, parts, (collected, every.of(states)))
+        return _table(items, part_columns, parts, dates, (collected, every.of(states)))
 
     return Hardware(
         now,
@@ -177,11 +202,16 @@ def read_hardware(olt_id: int, condition: str, hours: int, now: datetime) -> Har
             [_link_item(row, rates.get(row.id, {})) for row in links],
             _LINK_COLUMNS,
             uplinks,
-            (dates.get(Entity.UPLINK), every.of("uplink.state")),
+            dates,
+            (latest.get(Entity.UPLINK), every.of("uplink.state")),
         ),
         part_table(health.fans, PartKind.FAN),
         part_table(health.psus, PartKind.PSU),
     )
+
+
+def _read_dates(olt_id: int) -> _Dates:
+    return _Dates(collected_at(olt_id), collection_intervals([olt_id]).get(olt_id, Intervals()))
 
 
 class _PeriodSeries(NamedTuple):
@@ -252,9 +282,10 @@ def _table(
     items: Sequence[_Item],
     columns: Sequence[tuple[Text | None, tuple[str, ...]]],
     drawn: _PeriodSeries,
+    dates: _Dates,
     collected: tuple[datetime | None, timedelta | None],
 ) -> HardwareTable:
-    rows = [[_cell(item, title, facts, drawn) for title, facts in columns] for item in items]
+    rows = [[_cell(item, title, facts, drawn, dates) for title, facts in columns] for item in items]
     shown = [place for place in range(len(columns)) if not all(cells[place].is_empty for cells in rows)]
     lines = [
         HardwareLine(
@@ -265,7 +296,9 @@ def _table(
     return HardwareTable([rows[0][place].name for place in shown] if rows else [], lines, *collected)
 
 
-def _cell(item: _Item, title: Text | None, facts: tuple[str, ...], drawn: _PeriodSeries) -> NumberCell:
+def _cell(
+    item: _Item, title: Text | None, facts: tuple[str, ...], drawn: _PeriodSeries, dates: _Dates
+) -> NumberCell:
     entity, series = _entity_with(facts[0], item.entity), drawn.series.get(item.id)
     value = _sum(item.numbers.get(fact) for fact in facts)
     spark = None
@@ -275,7 +308,8 @@ def _cell(item: _Item, title: Text | None, facts: tuple[str, ...], drawn: _Perio
     ends = () if spark is None else (fact_value(facts[0], each, entity) for each in (spark.low, spark.high))
     name = fact_name(facts[0], entity) if title is None else str(title)
     is_trouble = facts in (_ERRORS, _DISCARDS) and bool(value)
-    return NumberCell(name, fact_value(facts[0], value, entity), spark, " … ".join(ends), is_trouble)
+    text, dated = fact_value(facts[0], value, entity), dates.of(item.entity, facts[0])
+    return NumberCell(name, text, spark, " … ".join(ends), is_trouble, *dated)
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -324,9 +358,14 @@ def _page(
     series = subject_series(
         found.olt_id, found.pk, facts, period.start, period.end + _INCLUDED, subject=subject
     )
-    every = collection_intervals([found.olt_id]).get(found.olt_id, Intervals())
+    dates = _read_dates(found.olt_id)
+    others = [PartFact(label, text) for label, text in item.facts]
     numbers = [
-        (fact_name(fact, item.entity), fact_value(fact, item.numbers.get(fact), item.entity))
+        PartFact(
+            fact_name(fact, item.entity),
+            fact_value(fact, item.numbers.get(fact), item.entity),
+            *dates.of(item.entity, fact),
+        )
         for fact in facts
     ]
     return HardwarePage(
@@ -335,10 +374,10 @@ def _page(
         hours,
         item.place,
         item.state,
-        [(label, text) for label, text in (*item.facts, *numbers) if text],
+        [each for each in (*others, *numbers) if each.text],
         [chart for chart in _charts(series, item.entity, facts, period) if not chart.is_empty],
-        parts_collected_at(collected_at(found.olt_id)).get(item.entity.value),
-        every.of(f"{item.entity.value}.state"),
+        parts_collected_at(dates.collected).get(item.entity.value),
+        dates.intervals.of(f"{item.entity.value}.state"),
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Q, QuerySet
@@ -20,15 +20,17 @@ from facho.apps.extras import read_extras
 from facho.apps.history.facts import history_facts
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import Series, subject_series
+from facho.apps.snmp_jobs.selectors import Intervals
 from facho.apps.traffic.selectors import PonUse, pon_use
 from facho.config import Config
 from facho.core.optics import has_weak_power
 from facho.vendors import Entity
+from facho.vendors.facts import full_fact_name
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
 from facho.web.components.list_query import parse_choice, parse_page
 from facho.web.components.traffic_charts import IN_AND_OUT, chart_of_series
 from facho.web.olts.onus_and_ports import recent_outages
-from facho.web.words.facts import fact_name, fact_unit, named_facts
+from facho.web.words.facts import fact_name, fact_unit, fact_value, sort_facts
 
 ROWS: Final = 64
 SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state"}
@@ -37,6 +39,8 @@ DAYS: Final = (1, 7, 30)
 _STEP_DB: Final = 1.0
 _EVENTS_SHOWN: Final = 20
 _EVENTS_SINCE: Final = timedelta(days=7)
+# The columns of a port that are shown by the names that their facts have.
+_FACTS: Final = ("admin_state", "tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma")
 # Drawn with words of their own; the others that have a history follow.
 _CHART_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "onus_online", *IN_AND_OUT)
 
@@ -72,6 +76,14 @@ class PowerHistogram:
     weak: int
 
 
+class PortFact(NamedTuple):
+    name: str
+    value: str
+    # When it was last collected, and how often that is done.
+    at: datetime | None
+    every: timedelta | None
+
+
 @dataclass(frozen=True, slots=True)
 class PortPage:
     now: datetime
@@ -89,8 +101,6 @@ class PortPage:
     traffic: Chart | None
     # None without rates of the last collection.
     use: PonUse | None
-    # The facts that have no words of their own on the page: names and values.
-    facts: Sequence[tuple[str, str]]
     outages: Sequence[PortOutage]
     events: Sequence[OnuEvent]
 
@@ -118,15 +128,18 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
         charts=[chart for chart in charts if not chart.is_empty],
         traffic=None if traffic.is_empty else traffic,
         use=pon_use(port.olt_id, now).get(port.pk),
-        facts=_facts(port),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
     )
 
 
-def _facts(port: PonPort) -> list[tuple[str, str]]:
-    told = {"admin_state": port.admin_state} if port.admin_state else {}
-    return named_facts({**told, **read_extras(port.extras)}, Entity.PORT)
+def port_facts(port: PonPort, collected: Mapping[str, datetime], intervals: Intervals) -> Iterator[PortFact]:
+    """Yield the facts of a port that have no place of their own on its page."""
+    told = {fact: getattr(port, fact) for fact in _FACTS}
+    for fact, value in sort_facts({**told, **read_extras(port.extras)}, Entity.PORT):
+        if text := fact_value(fact, value, Entity.PORT):
+            name = full_fact_name(Entity.PORT, fact)
+            yield PortFact(fact_name(fact, Entity.PORT), text, collected.get(name), intervals.of(name))
 
 
 def port_onus(port: PonPort, sort: str) -> QuerySet[Any]:

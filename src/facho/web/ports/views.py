@@ -21,7 +21,7 @@ from facho.core.optics import Limits
 from facho.web.access.error_pages import NotFoundError
 from facho.web.components.csv_answer import csv_answer, wants_csv
 from facho.web.components.page import page_for, render_page
-from facho.web.ports.data import DAYS, parse_port_query, port_onus, read_port_page
+from facho.web.ports.data import DAYS, parse_port_query, port_facts, port_onus, read_port_page
 
 VIEW = ("view", "chassis.ponport")
 
@@ -70,5 +70,6 @@ def _page(request: HttpRequest, found: PonPort) -> HttpResponseBase:
         "powers_every": min((length for power in POWERS if (length := every.get(power))), default=None),
         "port_at": parts_collected_at(collected).get("port"),
         "port_every": every.of("port.state"),
+        "facts": port_facts(found, collected, every),
     }
     return render_page(request, "ports/page.html", title, **context)

@@ -57,8 +57,10 @@ class FactGroup:
     chosen: int
 
 
-def pick_facts(chosen: Collection[str] | None) -> list[FactGroup]:
-    """Return all facts in groups, the usual sets first. What an operator named himself stays a choice."""
+def pick_facts(chosen: Collection[str] | None, provided: Collection[str] = ()) -> list[FactGroup]:
+    """Return all facts in groups, the usual sets first: those of families, and those that an OID provides.
+    What an operator named himself stays a choice.
+    """
     wanted = set(chosen or ())
     groups = [
         (str(_("Usual sets")), [(each, str(_SET_NAMES.get(each, each))) for each in sorted(USUAL_SETS)])
@@ -73,7 +75,7 @@ def pick_facts(chosen: Collection[str] | None) -> list[FactGroup]:
     known = {fact for _name, facts in groups for fact, _words in facts}
     if own := sorted(wanted - known):
         groups.append((str(_("Others")), [(fact, fact) for fact in own]))
-    return [_group(name, facts, wanted) for name, facts in groups]
+    return [_group(name, facts, wanted, provided) for name, facts in groups]
 
 
 def describe_fact(fact: str) -> str:
@@ -86,12 +88,23 @@ def describe_fact(fact: str) -> str:
     return f"{_ENTITY_NAMES[Entity(thing)]}: {fact_name(own, Entity(thing))}"
 
 
-def _group(name: str, facts: Sequence[tuple[str, str]], wanted: Collection[str]) -> FactGroup:
-    families = _families()
+def _group(
+    name: str, facts: Sequence[tuple[str, str]], wanted: Collection[str], provided: Collection[str]
+) -> FactGroup:
+    families, own = _families(), (gettext("by an OID of your own"),) * 2
     offered = [
-        FactChoice(fact, words, *_describe_families(families.get(fact, ())), fact in wanted)
+        FactChoice(
+            fact,
+            words,
+            *(
+                own
+                if fact in provided and fact not in families
+                else _describe_families(families.get(fact, ()))
+            ),
+            fact in wanted,
+        )
         for fact, words in facts
-        if fact in families or fact in wanted
+        if fact in families or fact in wanted or fact in provided
     ]
     return FactGroup(name, offered, sum(each.chosen for each in offered))
 

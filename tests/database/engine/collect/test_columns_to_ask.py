@@ -9,10 +9,13 @@ import pytest
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.hosts.selectors import (
+    GET,
+    TABLE,
     USUAL_FACTS,
     columns_for,
     explicit_columns,
     facts_offered,
+    is_about_onus,
     spelled_out,
 )
 from facho.apps.hosts.store import sync_profiles
@@ -204,11 +207,19 @@ def test_a_family_offers_what_it_has() -> None:
 
 def test_a_usual_set_stands_for_what_the_family_has_of_it() -> None:
     huawei, zte = builtin()["huawei"], builtin()["zte"]
-    assert spelled_out(["serial", "autofind"], zte) == ("serial", "autofind.serial")
-    assert spelled_out(["port.state", "ports"], huawei)[:2] == ("port.state", "port.name")
-    assert "port.admin_state" not in spelled_out(["ports"], huawei)
+    assert spelled_out(["serial", "autofind"], zte, TABLE) == ("serial", "autofind.serial")
+    assert spelled_out(["port.state", "ports"], huawei, TABLE)[:2] == ("port.state", "port.name")
+    assert "port.admin_state" not in spelled_out(["ports"], huawei, TABLE)
     # These are facts, too.
-    assert spelled_out(["state", "model", "description"], zte) == ("state", "model", "description")
+    assert spelled_out(["state", "model", "description"], zte, TABLE) == ("state", "model", "description")
+
+
+def test_a_get_has_of_a_usual_set_what_is_about_onus() -> None:
+    huawei = builtin()["huawei"]
+    assert "uni.state" in spelled_out(["details"], huawei, TABLE)
+    asked = spelled_out(["details"], huawei, GET)
+    assert "sw_version" in asked
+    assert all(map(is_about_onus, asked))
 
 
 @pytest.mark.parametrize("brand", list(builtin()))

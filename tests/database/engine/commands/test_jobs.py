@@ -119,10 +119,22 @@ def test_a_name_is_given_once() -> None:
         update_job("other", JobChanges(name="state", priority=1), NOW)
 
 
+@pytest.mark.parametrize("fact", ["port.state", "uni.state", "olt.version", "ports", "health"])
+def test_a_get_takes_only_what_is_about_onus(fact: str) -> None:
+    with refused("facts", f"{fact}: it is not about ONUs; use the kind table or walk"):
+        create_job(replace(NEW, facts=["state", fact]), NOW)
+    job = create_job(replace(NEW, facts=["state", "details"]), NOW)
+    with refused("facts", "it is not about ONUs"):
+        update_job(job.name, JobChanges(facts=[fact]), NOW)
+    create_job(replace(NEW, name="table", kind="table", facts=[fact]), NOW)
+
+
 def test_a_generic_job_takes_olts_of_any_brand_and_facts_of_all() -> None:
     add_olts("olt-h")
     add_olts("olt-z", brand="zte")
-    add_job("any", "olt-h", "olt-z", brand="generic", facts=["state", "port.state", "onu_rx_dbm"])
+    add_job(
+        "any", "olt-h", "olt-z", brand="generic", kind="table", facts=["state", "port.state", "onu_rx_dbm"]
+    )
     assert SnmpJobHost.objects.count() == 2
 
 

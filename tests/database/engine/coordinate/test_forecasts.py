@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import TaskForecast
-from facho.apps.hosts.models import Olt, OltModel
+from facho.apps.hosts.models import Oid, Olt, OltModel
 from facho.cli.olt import show
 from facho.config import Config
 from facho.core.forecast import Learned, Predicted, learn
@@ -133,6 +133,16 @@ def test_what_onus_are_asked_for_one_by_one_takes_longer_than_a_walk() -> None:
     assert predicted(olt, "get_optics").p50_s > 3 * predicted(olt, "get_description").p50_s
 
 
+def test_what_an_oid_of_ones_own_provides_takes_as_long_as_a_column_of_the_family() -> None:
+    olt = make_olt()
+    make_onus(olt, 500)
+    Oid.objects.create(name="plans", oid="1.3.6.1.4.1.99999.7", brand=olt.brand, provides="plan")
+    for fact in ("plan", "sw_version_standby"):
+        make_node(olt, make_job(kind="table", facts=[fact], task_type=f"table_{fact}", brand="huawei"))
+    plan, family = predicted(olt, "table_plan"), predicted(olt, "table_sw_version_standby")
+    assert plan.p50_s == pytest.approx(family.p50_s, rel=0.5)
+
+
 @pytest.mark.parametrize("olts", [1, 4])
 def test_the_number_of_queries_does_not_depend_on_the_number_of_olts(olts: int) -> None:
     for _ in range(olts):
@@ -143,7 +153,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_olts(olts: int) 
         make_asked(brand="zte")
     with CaptureQueriesContext(connection) as cold:
         predict_durations(None, NOW, CONFIG)
-    assert (len(known), len(cold)) == (2, 5)
+    assert (len(known), len(cold)) == (2, 6)
 
 
 def test_an_olt_is_shown_with_what_its_tasks_take(capsys: pytest.CaptureFixture[str]) -> None:

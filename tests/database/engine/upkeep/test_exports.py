@@ -15,6 +15,7 @@ from django.test import AsyncRequestFactory, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from facho.apps.chassis.chassis_facts import TABLES
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
@@ -124,3 +125,9 @@ def test_a_server_that_waits_for_nothing_gets_it_piece_by_piece() -> None:
     answer = export_csv(None, request, Onu.objects.order_by("id"))
     assert answer.is_async
     assert len(read(b"".join(async_to_sync(pieces_of)(answer)).decode())) == 2
+
+
+def test_every_fact_of_ports_uplinks_parts_and_waiting_onus_has_a_column() -> None:
+    told = {export.model: {*export.columns.values(), *export.judged.names} for export in EXPORTS.values()}
+    for model, columns in TABLES.values():
+        assert set(columns.values()) <= told[model], model

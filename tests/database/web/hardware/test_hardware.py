@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import OltHealth, Uplink
 from facho.apps.db.database import database_now
+from facho.apps.discovery.models import Collected
 from facho.apps.extras import write_extras
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame, close_hours
@@ -22,7 +23,7 @@ from facho.engine.upkeep.exports import EXPORTS
 from facho.web.hardware.data import read_hardware
 from tests.api_clients import person
 from tests.declared_facts import declared_facts
-from tests.factories import add_olts, know_brands
+from tests.factories import add_olts, know_brands, make_job, make_node
 
 pytestmark = pytest.mark.django_db
 
@@ -203,3 +204,22 @@ def test_it_takes_as_many_queries_for_many_parts_as_for_one(olt: Olt, now: datet
         a_board(olt, slot, now)
         an_uplink(olt, f"0/9/{slot}", now)
     assert queries() == few <= 11
+
+
+def test_a_number_that_does_not_arrive_any_more_is_old_though_others_arrive(
+    viewer: Client, olt: Olt, now: datetime
+) -> None:
+    board = a_board(olt, 1, now, state="ok", cpu_pct=41.5, temperature_c=52.5)
+    link = an_uplink(olt, "0/9/0", now, state="up", rx_dbm=-7.5)
+    make_node(olt, make_job(facts=["health", "uplinks"], interval=300))
+    old = now - timedelta(days=3)
+    dates = {"board.state": now, "board.temperature_c": now, "uplink.state": now}
+    for datum, at in {**dates, "board.cpu_pct": old, "uplink.rx_dbm": old}.items():
+        Collected.objects.create(olt=olt, datum=datum, collected_at=at)
+    found = read_hardware(olt.pk, "", 24, now)
+    (cells,) = ({cell.text: cell.at for cell in line.cells if cell.text} for line in found.boards.lines)
+    assert cells == {"41.5 %": old, "52.5 °C": now} or cells == {"41,5 %": old, "52,5 °C": now}
+    for path in ("hardware/part/", f"parts/{board.pk}/", f"uplinks/{link.pk}/"):
+        text = text_of(viewer, f"/olts/{olt.pk}/{path}")
+        assert text.count("fd-age fd-old") >= 1
+        assert "3 d" in text

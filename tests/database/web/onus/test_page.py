@@ -325,6 +325,18 @@ def test_who_waits_to_be_provisioned_is_listed_the_latest_first(viewer: Client) 
     assert 0 < page.index("HWTC00000002") < page.index("HWTC00000001")
 
 
+def test_all_that_the_olt_says_of_who_waits_is_shown(viewer: Client) -> None:
+    Unprovisioned.objects.create(
+        olt=an_olt(), identity="HWTC00000001", serial="HWTC00000001", place="0/1/4", model="EG8145V5",
+        mac="aa:bb:cc:00:00:01", vendor_id="HWTC", sw_version="V5R20", seen_at=at("07:58"),
+        extras='{"hw_version":"39A4.A"}', first_seen=at("08:00"), last_seen=at("08:00"),
+    )  # fmt: skip
+    page = viewer.get("/onus/unprovisioned/", headers={"Accept-Language": "en"}).content.decode()
+    for told in ("EG8145V5", "MAC: aa:bb:cc:00:00:01", "Maker: HWTC", "Software: V5R20", "Hardware: 39A4.A"):
+        assert told in page
+    assert "Found at: " in page
+
+
 COSTS = {"/onus/{onu}/": 14, "/onus/worst/": 8, "/onus/worst/?by=flaps": 8, "/onus/unprovisioned/": 6}
 
 

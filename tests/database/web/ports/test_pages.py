@@ -12,18 +12,20 @@ from django.utils import translation
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.db.database import database_now
-from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
+from facho.apps.discovery.selectors import collected_at
 from facho.apps.extras import write_extras
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.apps.localized_times import date_and_time
+from facho.apps.snmp_jobs.selectors import Intervals
 from facho.config import Config
 from facho.core.roles import Role
-from facho.web.ports.data import PortPage, PortQuery, parse_port_query, read_port_page
+from facho.web.ports.data import PortPage, PortQuery, parse_port_query, port_facts, read_port_page
 from tests.api_clients import person
 from tests.declared_facts import declared_facts
-from tests.factories import add_olts, know_brands
+from tests.factories import add_olts, know_brands, make_job, make_node
 from tests.sample_rows import NOW
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +57,10 @@ def onu(olt: Olt, number: int, *, port: int = 3, **columns: object) -> Onu:
 
 def look(port: PonPort, asked: PortQuery = PortQuery()) -> PortPage:  # noqa: B008  # it is frozen
     return read_port_page(port, asked, NOW, Config())
+
+
+def shown(port: PonPort) -> list[tuple[str, str]]:
+    return [(each.name, each.value) for each in port_facts(port, {}, Intervals())]
 
 
 def serials(port: PonPort, sort: str) -> list[str]:
@@ -186,7 +192,12 @@ def test_declared_facts_of_a_port_are_on_its_page_with_their_history(port: PonPo
         append_frame(port.olt_id, then, Subject.PORT, [port.pk], {"ranging_errors": [11]})
         with translation.override("en"):
             found = look(port)
-            assert found.facts == [("Description", "north"), ("Ranging errors", "12"), ("Shelf", "R7")]
+            assert shown(port) == [
+                ("Description", "north"),
+                ("Power sent", "4.2 dBm"),
+                ("Ranging errors", "12"),
+                ("Shelf", "R7"),
+            ]
             assert [chart.title for chart in found.charts] == ["Ranging errors"]
         text = viewer.get(f"/olts/{port.olt_id}/ports/{port.pk}/").content.decode()
         assert "R7" in text
@@ -199,5 +210,26 @@ def test_each_number_of_a_port_that_has_a_history_is_drawn(port: PonPort, viewer
     append_frame(port.olt_id, NOW - timedelta(hours=1), Subject.PORT, [port.pk], numbers)
     with translation.override("en"):
         found = look(port)
+        assert shown(port) == [("Administrative state", "disabled"), ("Power sent", "4.2 dBm")]
     assert [chart.title for chart in found.charts] == ["Voltage", "Laser current"]
-    assert found.facts == [("Administrative state", "disabled")]
+
+
+def test_each_fact_of_a_port_has_the_date_of_its_own_collection(port: PonPort, viewer: Client) -> None:
+    """Its counters are read often: they do not make its state and its optics look fresh."""
+    now = database_now()
+    old = now - timedelta(days=3)
+    make_node(port.olt, make_job(facts=["ports", "traffic"], interval=300))
+    for datum, at in {
+        "port.state": old,
+        "port.in_octets": now,
+        "port.rx_dbm": now,
+        "port.tx_dbm": old,
+    }.items():
+        Collected.objects.create(olt=port.olt, datum=datum, collected_at=at)
+    PonPort.objects.update(rx_dbm=-21.5)
+    port.refresh_from_db()
+    dates = {each.name: each.at for each in port_facts(port, collected_at(port.olt_id), Intervals())}
+    assert set(dates.values()) == {old, now}
+    text = viewer.get(f"/olts/{port.olt_id}/ports/{port.pk}/").content.decode()
+    # Its state, and the power that it sends.
+    assert text.count("fd-age fd-old") == 2

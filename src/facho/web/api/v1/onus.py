@@ -178,7 +178,10 @@ class OnuFilter(OfOlt):
     weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
     other_fact = CharFilter(
         method="with_fact",
-        help_text="a fact of `facts`, as line_profile=residential or mac_count>=2; give the OLT too",
+        help_text=(
+            "a fact of `facts`, as line_profile=residential or mac_count>=2, or of any of its customer "
+            "ports, as uni.state=down; give the OLT too"
+        ),
     )
     ip = CharFilter(method="with_ip")
     brand = Number(field_name="olt__brand", help_text="brand of the OLT")
