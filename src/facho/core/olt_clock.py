@@ -244,7 +244,9 @@ def change_time(
 
     It happened since the collection before, at `after`. None if the date cannot be that of this change.
     """
-    if clock is None or not clock.is_set or _was_set_since(clock, after):
+    if clock is None or _was_set_since(clock, after):
+        return None
+    if not clock.is_set and not _was_known_by(clock, after):
         return None
     earliest = _OLDEST if after is None else after - _TABLE_AGE
     for at in _candidates(clock, zone, shown, now):
@@ -261,6 +263,15 @@ def _was_set_since(clock: OltClock, after: datetime | None) -> bool:
     A clock that stands, or that the agent answers from a cache, is set at every reading.
     """
     return clock.has_jumped and clock.read_at is not None and after is not None and clock.since > after
+
+
+def _was_known_by(clock: OltClock, after: datetime | None) -> bool:
+    """Return whether the clock has been read and goes on as it did at that time.
+
+    One that was never set begins anew when the OLT starts, so that its dates mean something only since then.
+    """
+    is_read = clock.read_at is not None and clock.bounds.width_s <= _PRECISE_S
+    return is_read and after is not None and clock.since <= after
 
 
 def past_time(clock: OltClock | None, zone: tzinfo, shown: datetime, now: datetime) -> datetime | None:

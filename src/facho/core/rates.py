@@ -347,7 +347,9 @@ class _RateComputation:
         movements = set(map(interval.has_moved, counters))
         moved = True in movements
         stood = False in movements and not moved
-        is_cached = interval.snapshot.moved and stood and not interval.is_too_long
+        # Errors stand most of the time: alone they do not tell a cache.
+        tells = any(self._rules[counter.fact].of_octets for counter in counters)
+        is_cached = tells and interval.snapshot.moved and stood and not interval.is_too_long
         if 0 <= interval.elapsed < SHORTEST_MS or (is_cached and interval.elapsed >= 0):
             return True
         self._moved = self._moved or not stood

@@ -32,7 +32,7 @@ from facho.snmp.values import Oid, TimeTicks
 # An engine may report another id and then another clock; a third report is a refusal.
 _MOST_REPORTS: Final = 3
 
-_FORBIDDEN: Final = frozenset({ErrorStatus.authorizationError, ErrorStatus.noAccess})
+FORBIDDEN: Final = frozenset({ErrorStatus.authorizationError, ErrorStatus.noAccess})
 
 SYS_UP_TIME: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
 
@@ -144,11 +144,11 @@ class Requester:
         return value if isinstance(value, TimeTicks) else None
 
     def refused_value(self, status: int) -> AgentRefused:
-        code = "value_forbidden" if status in _FORBIDDEN else "value_refused"
+        code = "value_forbidden" if status in FORBIDDEN else "value_refused"
         return AgentRefused(Reason.of(code, olt=self.peer.name, error=error_name(status)), status)
 
     def refused_walk(self, status: int, column: Oid) -> AgentRefused:
-        code = "walk_forbidden" if status in _FORBIDDEN else "walk_refused"
+        code = "walk_forbidden" if status in FORBIDDEN else "walk_refused"
         reason = Reason.of(code, olt=self.peer.name, column=str(column), error=error_name(status))
         return AgentRefused(reason, status)
 

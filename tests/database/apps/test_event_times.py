@@ -74,7 +74,18 @@ def test_an_outage_has_the_time_of_the_olt_beside_when_it_was_seen(olt: Olt) -> 
     assert last_online([onu], SECOND)[onu.id] == event().happened_at
 
 
-def test_a_clock_that_was_never_set_gives_no_date(olt: Olt) -> None:
+def test_a_clock_that_is_years_off_dates_an_outage_that_was_seen(olt: Olt) -> None:
+    ClockState.objects.all().delete()
+    collect(olt, FIRST, ONLINE, ahead=NO_CLOCK)
+    collect(olt, SECOND, offline(HAPPENED + NO_CLOCK), ahead=NO_CLOCK)
+    assert near(event().happened_at, HAPPENED)
+    assert near(datetime.fromisoformat(onu_extra_values(Onu.objects.get())["last_down"]), HAPPENED)
+    # Restarted, it counts from another day, and shows the outage as if it were to come.
+    collect(olt, THIRD, offline(HAPPENED + NO_CLOCK), ahead=NO_CLOCK - timedelta(days=9))
+    assert near(offline_since(Onu.objects.get()).at, HAPPENED)
+
+
+def test_a_clock_that_was_just_lost_gives_no_date(olt: Olt) -> None:
     collect(olt, SECOND, offline(HAPPENED + NO_CLOCK), ahead=NO_CLOCK)
     onu = Onu.objects.get()
     assert event().happened_at is None

@@ -54,12 +54,26 @@ def test_a_date_is_corrected_by_what_the_clock_showed(ahead: timedelta) -> None:
 
 
 @pytest.mark.parametrize("years", [-56, -26, -2, 3, 40])
-def test_a_clock_that_was_never_set_dates_nothing(years: int) -> None:
-    ahead = timedelta(days=365 * years)
-    clock = clock_ahead(ahead)
+def test_a_clock_that_is_years_off_dates_what_it_was_seen_to_date(years: int) -> None:
+    ahead = timedelta(days=365 * years, seconds=1234)
+    shown = shows(HAPPENED, ahead)
+    clock = clock_ahead(ahead, at=NOW, known=clock_ahead(ahead))
     assert not clock.is_set
-    assert change_time(clock, UTC, shows(HAPPENED, ahead), BEFORE, NOW) is None
-    assert past_time(clock, UTC, shows(HAPPENED, ahead), NOW) is None
+    found = change_time(clock, UTC, shown, BEFORE, NOW)
+    assert found is not None
+    assert abs(found - HAPPENED) <= timedelta(seconds=3)
+    # It began anew with the OLT: what happened before that has the same dates.
+    assert past_time(clock, UTC, shown, NOW) is None
+    assert change_time(clock, UTC, shown, None, NOW) is None
+    assert change_time(clock, UTC, shown - timedelta(days=1), BEFORE, NOW) is None
+
+
+def test_a_clock_that_is_years_off_dates_nothing_of_the_time_before_it_was_known() -> None:
+    ahead = timedelta(days=-365 * 26)
+    assert change_time(clock_ahead(ahead, at=NOW), UTC, shows(HAPPENED, ahead), BEFORE, NOW) is None
+    restarted = clock_ahead(ahead - timedelta(days=9), at=NOW, known=clock_ahead(ahead))
+    for shown in (shows(HAPPENED, ahead), shows(HAPPENED, ahead - timedelta(days=9))):
+        assert change_time(restarted, UTC, shown, BEFORE, NOW) is None
 
 
 def test_nothing_is_dated_by_a_clock_that_nobody_knows() -> None:

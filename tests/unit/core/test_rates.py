@@ -70,3 +70,19 @@ def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> 
 def test_a_narrow_counter_is_certain_while_it_cannot_come_round_twice(interval_s: int, rate: int) -> None:
     assert certain_rate(32, interval_s) == rate
     assert certain_rate(64, interval_s) is None
+
+
+def test_errors_that_stand_are_none_also_where_another_job_reads_the_octets_of_the_same_uplinks() -> None:
+    octets, errors = Counter("in_octets", 64), Counter("in_errors", 32)
+    rules = {"in_octets": RateRule("in_bps"), "in_errors": RateRule("in_errors_s", of_octets=False)}
+    snapshots: Sequence[Snapshot] = ()
+    rates: list[object] = []
+    for second in range(0, 1500, 300):
+        for later, counters in ((0, (octets, errors)), (20, (octets,))):
+            columns = {each: counter_column([second + later if each is octets else 7]) for each in counters}
+            reading = CounterReading((second + later) * SECOND, None, array("q", [0]), columns)
+            found = compute_rates(snapshots, reading, rules, Limits(300 * SECOND))
+            snapshots = found.snapshots
+            rates += [found.rates["in_errors_s"]] if not later else []
+            assert found.drops.gaps == 0
+    assert rates == [[None], [0], [0], [0], [0]]

@@ -138,6 +138,12 @@ DSLAM: Interfaces = {20972544: (ETHERNET, b"OAM"), 0x04000000: (94, b"ADSL"), 0x
 # A unit in a building, whose uplink is a PON: it is no port of an LT.
 FED_BY_PON: Interfaces = {0x04000000: (97, b"VDSL"), 0x40560000: (PON, b"PON uplink")}
 EPON: Interfaces = {0x01000100: (117, b"ge0/0/1"), 0x01000D00: (117, b"pon0/0/1")}
+GPON: Interfaces = {0x140000 + port: (PON, b"gpon 0/0/%d" % port) for port in range(1, 5)}
+FED_BY_GPON: Interfaces = {
+    1: (ETHERNET, b"ge 0/0/1"),
+    0x140001: (PON, b"gpon 0/0/1"),
+    0x140002: (PON, b"gpon 0/0/2"),
+}
 CDATA_SWITCH: Interfaces = {0x01000100: (117, b"ge0/0/1"), 0x01000900: (117, b"xge0/0/1")}
 
 CASES = [
@@ -183,7 +189,8 @@ CASES = [
     # One that says neither has PON ports and the board behind them.
     is_a("cdata_epon", f".{P}.17409", "zaporojskoe-olt", cdata_board="4", interfaces=EPON,
          why=f"and it has an interface with 'pon0/0/1' in {IF_NAME}, as C-Data FD12xx EPON has"),
-    is_a("cdata_gpon", f"{P}.17409", "zona-sur", interfaces={0x140001: (PON, b"gpon 0/0/1")}),
+    is_a("cdata_gpon", f"{P}.17409", "zona-sur", interfaces=GPON),
+    is_no("cdata_gpon", f"{P}.17409", "zona-sur", interfaces=FED_BY_GPON, why="but it lacks the rows in"),
     is_no("cdata_epon", f"{P}.17409", "zona-sur", interfaces=EPON, why="but it lacks the rows in"),
     is_no("cdata_epon", f"{P}.17409", "zona-sur", cdata_board="4", interfaces=CDATA_SWITCH,
           why="but it lacks the rows in"),
@@ -375,7 +382,8 @@ def test_a_device_gets_its_profile_and_the_reason_is_told(case: Case) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES + OTHERS if case.profile == GENERIC], ids=_id)
 def test_no_switch_and_no_unit_in_a_building_becomes_an_olt_by_its_interfaces(case: Case) -> None:
     device = replace(
-        case, interfaces={1: (ETHERNET, b"ge0/0/1"), 2: (VLAN, b"vlan1"), **SWITCH, **FED_BY_PON}
+        case,
+        interfaces={1: (ETHERNET, b"ge0/0/1"), 2: (VLAN, b"vlan1"), **SWITCH, **FED_BY_PON, **FED_BY_GPON},
     )
     identity = Identity(device.object_id, device.descr)
     asked = {oid: device.rows.get(oid) for oid in probes(identity, builtin())}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -18,7 +18,7 @@ from facho.apps.discovery.models import Presence
 from facho.apps.extras import read_extras
 from facho.apps.history.facts import counters
 from facho.apps.history.models import Subject
-from facho.apps.history.selectors import several_series
+from facho.apps.history.selectors import Series, several_series
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key
 
@@ -172,22 +172,30 @@ def uplinks_of(olt_id: int) -> list[UplinkRow]:
 
 
 def uplink_rates(olt_id: int, now: datetime) -> dict[int, dict[str, float]]:
-    """Return the last rates of each uplink, by its id: of traffic, errors and discards.
+    """Return the rates of each uplink now, by its id: of traffic, errors and discards.
 
-    Those of a collection that is long over are left out.
+    Those of a collection that is long over are left out, and of one after which other uplinks had the rate:
+    this one was removed, or its rate is not known.
     """
     facts = [rule.rate for rule in counters(Subject.UPLINK).values()]
     series = several_series(olt_id, Subject.UPLINK, facts, now - _RATES_LAST, now + timedelta(seconds=1))
-    return {number: last_values(each.values) for number, each in series.items()}
-
-
-def last_values(values: Mapping[str, Sequence[float | None]]) -> dict[str, float]:
-    """Return the last known value of each fact that has one."""
-    last = {
-        fact: next((value for value in reversed(column) if value is not None), None)
-        for fact, column in values.items()
+    last = {number: _last_values(each) for number, each in series.items()}
+    newest: dict[str, int] = {}
+    for each in last.values():
+        newest |= {fact: max(at, newest.get(fact, at)) for fact, (at, _) in each.items()}
+    return {
+        number: {fact: value for fact, (at, value) in each.items() if at == newest[fact]}
+        for number, each in last.items()
     }
-    return {fact: value for fact, value in last.items() if value is not None}
+
+
+def _last_values(series: Series) -> dict[str, tuple[int, float]]:
+    """Return the time and the value of the last number of each fact that has one."""
+    known = {
+        fact: [(at, value) for at, value in zip(series.times, column, strict=True) if value is not None]
+        for fact, column in series.values.items()
+    }
+    return {fact: found[-1] for fact, found in known.items() if found}
 
 
 _OF_THE_OLT: Final = OltHealth.objects.filter(olt=OuterRef("pk"), part=PartKind.OLT)

@@ -69,6 +69,8 @@ class Finding:
     unis: Facts = field(default_factory=lambda: Facts(Entity.UNI))
     # Some rows could not be read: an ONU that is not in it may be in one of those.
     has_gaps: bool = False
+    # Serials or MACs may not be read: an ONU that has one, and is not in it, may be in the table of those.
+    hides_identities: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -266,13 +268,14 @@ class DiscoveryMatcher:
         named_by, presences, missed = (
             self._roster.editable(each) for each in ("named_by", "presence", "missed")
         )
-        judging = self._tasks_that_judge(others)
+        judging, hidden = self._tasks_that_judge(others), self._hidden_onus()
         elsewhere = {position for rows in others for position in rows.positions}
         for position in range(self._roster.known):
             if position in self._seen:
                 named_by[position] = _DISCOVERY
             elif named_by[position] == _DISCOVERY or position not in elsewhere:
-                if presences[position] == PRESENT and named_by[position] in judging:
+                is_judged = named_by[position] in judging and position not in hidden
+                if presences[position] == PRESENT and is_judged:
                     self._miss(position, presences, missed, absent_after)
                 continue
             missed[position] = 0
@@ -285,6 +288,17 @@ class DiscoveryMatcher:
         if any(rows.finding.has_gaps for rows in self._discoveries):
             return set()
         return {_DISCOVERY, *(rows.finding.task for rows in others if not rows.finding.has_gaps)}
+
+    def _hidden_onus(self) -> set[int]:
+        """Return the ONUs that were found in a table which may not be read any more."""
+        if not any(rows.finding.hides_identities for rows in self._discoveries):
+            return set()
+        identities = [self._roster[each.name] for each in IDENTITY]
+        return {
+            position
+            for position in range(self._roster.known)
+            if any(column[position] for column in identities)
+        }
 
     def _is_everybody_here(self) -> bool:
         """Return whether nobody was missed before, and nobody is now: the usual case."""

@@ -55,6 +55,8 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
         "port.name", "port.description", "port.state", "port.admin_state", "port.down_cause", "port.tx_dbm",
         "port.rx_dbm", "port.temperature_c", "port.voltage_v", "port.bias_ma", "port.onus_known",
         "port.onus_online", "port.onus_offline", "port.speed_mbps",
+        # Where the job `uplinks` does not read them, because that costs the OLT much.
+        "uplink.tx_dbm", "uplink.rx_dbm", "uplink.temperature_c", "uplink.voltage_v", "uplink.bias_ma",
     ),
     "autofind": (
         "autofind.serial", "autofind.mac", "autofind.model", "autofind.vendor_id", "autofind.sw_version",
@@ -221,6 +223,7 @@ def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
     for job, facts in USUAL_FACTS.items():
         known = cheap if job in WALKED_OFTEN else has
         offered[job] = tuple(fact for fact in facts if fact in known)
+    offered["ports"] = tuple(fact for fact in offered["ports"] if fact not in offered["uplinks"])
     offered["state"] = _with_cheap_dates(offered["state"], profile)
     return {job: facts for job, facts in offered.items() if facts}
 

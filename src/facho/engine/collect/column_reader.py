@@ -30,7 +30,7 @@ from facho.snmp import (
     WalkResult,
 )
 from facho.snmp.client import receive_limit_of
-from facho.snmp.errors import AddressError, DeadlineExceeded, NoAnswer, TooMuch
+from facho.snmp.errors import AddressError, AgentRefused, DeadlineExceeded, NoAnswer, TooMuch, UnreadableRows
 from facho.snmp.get import UNREAD, PositionResult, Unread
 from facho.snmp.get_names import RowNames
 from facho.snmp.pacing import within
@@ -221,6 +221,8 @@ class Answers:
     # Of the operator's own OIDs, by name.
     own: Rows = field(default_factory=dict)
     errors: list[SnmpError] = field(default_factory=list)
+    # Columns of which the agent refused even the first row: no errors if the part can do without them.
+    refused: dict[AskedColumn, list[SnmpError]] = field(default_factory=dict)
     # Remarks about a part that did not fail.
     notes: list[Reason] = field(default_factory=list)
     load: Load = field(default_factory=Load)
@@ -258,6 +260,7 @@ class Answers:
         """Add the answers of a walk for the same part."""
         self.rows |= more.rows
         self.errors += more.errors
+        self.refused |= more.refused
         self.gone |= more.gone
         self.heard |= more.heard
         self.uptime_s = self.uptime_s if more.uptime_s is None else more.uptime_s
@@ -293,12 +296,19 @@ async def walk_columns(
     oids = {column: Oid.parse(column.oid) for column in columns}
     expected = _row_counts.expected(olt_id, oids.values())
     result = await agent.walk_table(oids.values(), deadline=deadline, progress=progress, expected=expected)
-    answers = Answers(errors=result.errors, load=result.load, gone=_is_gone(result))
+    refused = {
+        column: result.columns[oid].errors for column, oid in oids.items() if _is_refused(result.columns[oid])
+    }
+    refusals = {id(error) for errors in refused.values() for error in errors}
+    errors = [error for error in result.errors if id(error) not in refusals]
+    answers = Answers(errors=errors, refused=refused, load=result.load, gone=_is_gone(result))
     answers.heard = result.load.varbinds > 0
     answers.uptime_s = uptime_seconds(result.up_time)
     if result.complete:
         _row_counts.store(olt_id, {oid: column.rows for oid, column in result.columns.items()})
     for column, oid in oids.items():
+        if column in refused:
+            continue
         rows = _rows_to_keep(result.columns[oid])
         if not column.read_as:
             answers.own.setdefault(column.name, {}).update(rows)
@@ -308,6 +318,11 @@ async def walk_columns(
         else:
             answers.rows[column.read_as] = rows
     return answers
+
+
+def _is_refused(column: Column) -> bool:
+    kinds = (AgentRefused, UnreadableRows)
+    return not column.rows and bool(column.errors) and all(isinstance(each, kinds) for each in column.errors)
 
 
 def _rows_to_keep(column: Column) -> dict[bytes, Value]:

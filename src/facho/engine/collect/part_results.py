@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from facho.core.reason_texts import TABLE_NOT_PRESENT
@@ -20,13 +20,15 @@ from facho.engine.collect.column_reader import Answers, add_load
 from facho.engine.collect.request_plan import AskedColumn, Part, Work, tables_of
 from facho.masking import mask_secrets
 from facho.snmp import SnmpError, Value
-from facho.snmp.errors import DeadlineExceeded, TooMuch
+from facho.snmp.errors import AgentRefused, DeadlineExceeded, TooMuch
 from facho.snmp.pacing import Learned
 from facho.snmp.peer import Load
+from facho.snmp.requester import FORBIDDEN
 from facho.snmp.values import Unknown, json_value
 from facho.vendors import Decoded, Entity, Profile, UnreadableRows
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import split_arcs
+from facho.vendors.schema import Table
 
 
 class PartState(enum.StrEnum):
@@ -55,6 +57,8 @@ class PartResult:
     # OIDs of columns that the OLT does not have, and of those that it has.
     missing_columns: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
+    # Columns of the profile that the OLT refused to show, and without which the part succeeded.
+    refused: frozenset[str] = frozenset()
     load: Load = field(default_factory=Load)
     # The columns that were read in fact, with those of `Part.otherwise` if they were needed.
     asked: tuple[AskedColumn, ...] = ()
@@ -154,6 +158,7 @@ def find_missing_tables(part: Part, missing: frozenset[str], decoded: Decoded, p
 
 _MOST_REASONS: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
+_CLOCK: Final = "clock"
 _LIMITS: Final = Reason.of("raise_limits")
 
 
@@ -167,11 +172,15 @@ def fail_part(part: Part, why: Reason, *, silent: bool = False) -> PartResult:
 
 def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> PartResult:
     raw, cut = collect_raw_rows(answers.own)
-    failure = _failure_reason(part, answers, decoded, work)
+    without = _dispensable(answers.refused, decoded, work.profile)
+    failure = _failure_reason(part, answers, decoded, work, without)
     notes = [*answers.notes, cut]
     missing = frozenset[str]() if failure else find_missing_columns(part, answers, decoded, work.profile)
-    if not failure and (tables := find_missing_tables(part, missing, decoded, work.profile)):
-        notes.append(missing_tables_reason(tables))
+    if not failure:
+        notes.append(_join_errors([error for each in without for error in answers.refused[each]], work))
+        absent = missing.difference(each.oid for each in without)
+        if tables := find_missing_tables(part, absent, decoded, work.profile):
+            notes.append(missing_tables_reason(tables))
     notes += _unreadable_notes(decoded.unreadable)
     return PartResult(
         part,
@@ -185,10 +194,49 @@ def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
         unanswered={str(key): reason for key, reason in answers.incomplete.items()},
         missing_columns=missing,
         found=frozenset(each.oid for each in part.columns if answers.rows.get(each.read_as)),
+        refused=frozenset(each.read_as for each in without),
         load=answers.load,
         asked=part.columns,
         uptime_s=answers.uptime_s,
     )
+
+
+def _dispensable(
+    refused: Mapping[AskedColumn, Iterable[SnmpError]], decoded: Decoded, profile: Profile
+) -> list[AskedColumn]:
+    """Return the refused columns that the part can do without.
+
+    An OLT may keep its own tables from a community that reads those which all makers have: where other
+    columns have rows of all that such a column is about, it is as if it were not there. And without the clock
+    of the OLT, the states of its ONUs are still true.
+    """
+    return [
+        each
+        for each, errors in refused.items()
+        if (_is_clock(each, profile) and len(decoded.onus))
+        or (all(map(_is_forbidden, errors)) and _has_others(each, decoded, profile))
+    ]
+
+
+def _is_forbidden(error: SnmpError) -> bool:
+    return isinstance(error, AgentRefused) and error.status in FORBIDDEN
+
+
+def _is_clock(column: AskedColumn, profile: Profile) -> bool:
+    tables = tables_of(profile).get(column.read_as, ())
+    facts = {each.fact for table in tables for each in table.columns if each.source.oid == column.read_as}
+    return (facts or {column.provides}) == {_CLOCK}
+
+
+def _has_others(column: AskedColumn, decoded: Decoded, profile: Profile) -> bool:
+    """Return whether other columns have rows of all that this column is about."""
+    tables = tables_of(profile).get(column.read_as, ())
+    return bool(tables) and not column.helps and all(_has_rows(table, decoded) for table in tables)
+
+
+def _has_rows(table: Table, decoded: Decoded) -> bool:
+    found = decoded[table.entity]
+    return table.technology in found.technologies if table.entity is Entity.ONU else len(found) > 0
 
 
 def join_results(empty: PartResult, further: PartResult) -> PartResult:
@@ -229,10 +277,13 @@ def report_all_left_out(part: Part, profile: Profile) -> PartResult:
     return PartResult(part, PartState.SUCCESS, missing_tables_reason(sorted(tables)))
 
 
-def _failure_reason(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Reason:
+def _failure_reason(
+    part: Part, answers: Answers, decoded: Decoded, work: Work, without: Sequence[AskedColumn]
+) -> Reason:
     """Return why the part failed, if it did."""
-    if answers.errors:
-        return _join_errors(answers.errors, work)
+    refusals = (errors for column, errors in answers.refused.items() if column not in without)
+    if errors := [*answers.errors, *chain.from_iterable(refusals)]:
+        return _join_errors(errors, work)
     most = work.batching.most_unanswered
     if too_many_unanswered(answers.onus_asked, answers.silent_onus, most=most / 100):
         onu, why = next(iter(answers.incomplete.items()))

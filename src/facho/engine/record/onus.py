@@ -22,7 +22,7 @@ from facho.apps.discovery.findings import ONLINE, Finding
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Optics, PortOutage, Presence
 from facho.apps.discovery.olt_clocks import ClockReading
 from facho.apps.discovery.onu_events import POWERS, PowerChange, StateChange, StateChanges, port_of
-from facho.apps.discovery.roster import VALUES
+from facho.apps.discovery.roster import IDENTITY, VALUES
 from facho.apps.discovery.store import StoredOnus, store_findings, store_unreadable
 from facho.apps.history.models import Subject
 from facho.apps.history.selectors import values_by_hour
@@ -116,7 +116,19 @@ def findings_of(parts: Iterable[PartResult], profile: Profile) -> Iterator[Findi
                 task=outcome.part.task_type,
                 unis=outcome.decoded[Entity.UNI],
                 has_gaps=outcome.decoded.has_gaps(Entity.ONU),
+                hides_identities=_hides_identities(outcome, profile),
             )
+
+
+def _hides_identities(outcome: PartResult, profile: Profile) -> bool:
+    identities = {each.name for each in IDENTITY}
+    return any(
+        column.fact in identities and source.oid in outcome.refused
+        for table in profile.tables
+        if outcome.refused and table.entity is Entity.ONU
+        for column in table.columns
+        for source in (column.source, *column.otherwise)
+    )
 
 
 def _is_about_onus(decoded: Decoded) -> bool:

@@ -202,6 +202,8 @@ def test_a_family_offers_what_it_has() -> None:
         ),
     }  # fmt: skip
     assert facts_offered(builtin()["huawei"])["description"] == ("description",)
+    assert "uplink.rx_dbm" not in facts_offered(builtin()["bdcom"])["uplinks"]
+    assert "uplink.rx_dbm" in facts_offered(builtin()["bdcom"])["ports"]
     assert facts_offered(acme()["acme"]) == {"discovery": ("serial", "mac"), "ports": ("port.state",)}
 
 

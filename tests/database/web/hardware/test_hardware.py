@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import OltHealth, Uplink
+from facho.apps.chassis.selectors import uplink_rates
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Collected
 from facho.apps.extras import write_extras
@@ -109,6 +110,20 @@ def test_rates_of_long_ago_are_not_those_of_now(viewer: Client, olt: Olt, now: d
     append_frame(olt.pk, now - timedelta(hours=3), Subject.UPLINK, [link.pk], {"in_bps": [2.5e9]})
     line = read_hardware(olt.id, "reachable", 24, now).uplinks.lines[0]
     assert [(cell.text, cell.spark is not None) for cell in line.cells] == [("", True)]
+
+
+def test_an_uplink_without_a_rate_in_the_last_collection_moves_nothing_that_is_known(
+    olt: Olt, now: datetime
+) -> None:
+    removed, other = an_uplink(olt, "0/9/1", now, state="down"), an_uplink(olt, "0/9/2", now, state="up")
+    before, last = now - timedelta(minutes=7), now - timedelta(minutes=2)
+    append_frame(olt.pk, before, Subject.UPLINK, [removed.pk, other.pk], {"in_bps": [2.5e9, 1e9]})
+    append_frame(olt.pk, last, Subject.UPLINK, [other.pk], {"in_bps": [2e9]})
+    # Another job reads the errors, of which the last ones are older.
+    append_frame(olt.pk, before - timedelta(minutes=3), Subject.UPLINK, [other.pk], {"in_errors_s": [0.5]})
+    rates = uplink_rates(olt.id, now)
+    assert rates.get(removed.id, {}) == {}
+    assert set(rates[other.id]) == {"in_bps", "in_errors_s"}
 
 
 @pytest.mark.parametrize("hours", [24, 168, 720])

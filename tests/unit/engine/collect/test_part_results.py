@@ -11,11 +11,15 @@ from facho.engine.collect.column_reader import Answers, Rows
 from facho.engine.collect.part_results import PartResult, PartState, join_results, judge_part, largest_cpu
 from facho.engine.collect.request_plan import AskedColumn, Part, Work
 from facho.snmp import Load, SnmpError, Target
-from facho.snmp.errors import DeadlineExceeded, NoAnswer, UnreadableRows
+from facho.snmp.errors import AgentRefused, DeadlineExceeded, NoAnswer, UnreadableRows
+from facho.snmp.message import ErrorStatus
 from facho.vendors import Decoder, Entity, Key, builtin
 
 HUAWEI = builtin()["huawei"]
 SERIAL = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3"
+GPON_STATE = "1.3.6.1.4.1.2011.6.128.1.1.2.46.1.15"
+EPON_STATE = "1.3.6.1.4.1.2011.6.128.1.1.2.57.1.15"
+CLOCK = "1.3.6.1.2.1.25.1.2"
 CPU = "1.3.6.1.4.1.2011.2.6.7.1.1.2.1.5"
 GOOD_INDEX = bytes.fromhex("8fd080c00001")
 
@@ -65,6 +69,35 @@ def test_only_who_says_nothing_at_all_is_silent() -> None:
 def test_a_note_is_no_failure() -> None:
     found = outcome(Answers(notes=[text_reason("something")], load=Load(requests=3)))
     assert (found.state, str(found.error), found.load.requests) == (PartState.SUCCESS, "something", 3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [
+        ({GPON_STATE: {GOOD_INDEX: 1}}, PartState.SUCCESS),
+        # Nobody knows which ONUs of GPON there are.
+        ({EPON_STATE: {GOOD_INDEX: 1}}, PartState.FAILED),
+        ({}, PartState.FAILED),
+    ],
+)
+def test_a_column_that_may_not_be_read_is_left_out_only_where_another_shows_the_same_onus(
+    rows: Rows, state: PartState
+) -> None:
+    refusal = AgentRefused("these credentials may not read it", ErrorStatus.noAccess)
+    found = outcome(Answers(rows=rows, refused={part().columns[0]: [refusal]}), "discovery")
+    assert (found.state, str(found.error)) == (state, "these credentials may not read it")
+    assert found.refused == ({SERIAL} if state is PartState.SUCCESS else set())
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"), [({GPON_STATE: {GOOD_INDEX: 1}}, PartState.SUCCESS), ({}, PartState.FAILED)]
+)
+def test_states_are_known_without_the_clock_of_the_olt(rows: Rows, state: PartState) -> None:
+    clock = AskedColumn("clock", CLOCK, CLOCK, entity=Entity.OLT)
+    answers = Answers(rows=rows, refused={clock: [UnreadableRows("it fails on everything")]})
+    found = outcome(answers, "table")
+    assert found.state is state
+    assert "it fails on everything" in str(found.error)
 
 
 def test_a_discovery_in_which_nobody_can_be_recognised_has_failed() -> None:
