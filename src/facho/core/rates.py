@@ -27,6 +27,8 @@ _NARROW: Final = 32
 _LARGEST: Final = (1 << 63) - 1
 # Accept a wrap up to twice the movement that the previous rate predicts.
 _MOST_OF_EXPECTED: Final = 2
+# By so much an agent must have been up longer than an interval: its clock may be fast.
+_LONGER: Final = 1.1
 _NO_LIMIT: Final = 1 << 64
 
 Rates = list[float | None]
@@ -278,10 +280,19 @@ class _Interval:
             return None
         to_top, expected = (1 << _NARROW) - old, self._expected(counter, position)
         came_round = counter.bits == _NARROW and to_top <= expected
-        if came_round and to_top + new <= min(most, _MOST_OF_EXPECTED * expected):
+        if self._ran_throughout and came_round and to_top + new <= min(most, _MOST_OF_EXPECTED * expected):
             return to_top + new
         drops.resets += 1
         return None
+
+    @property
+    def _ran_throughout(self) -> bool:
+        """Return whether the agent is certain to have run since the snapshot: it has been up for longer.
+
+        A counter that began anew since looks as if it came round.
+        """
+        uptime_s = self._reading.uptime_s
+        return uptime_s is not None and 1000 * uptime_s > _LONGER * self.elapsed
 
     def _expected(self, counter: Counter, position: int) -> int:
         """Return how far a narrow counter would have moved at the rate before."""
@@ -386,16 +397,27 @@ class _RateComputation:
         facts = {counter.fact for counter in self._reading.columns}
         columns: dict[Counter, array[int]] = {}
         for counter, column in snapshot.reading.columns.items():
-            if counter in self._kept or (counter.fact not in facts and interval.elapsed <= _KEPT_MS):
-                columns[counter] = column
-            elif counter.fact in facts and not interval.is_too_long:
+            if counter.fact not in facts:
+                if interval.elapsed <= _KEPT_MS:
+                    columns[counter] = column
+            elif counter in self._kept or not interval.is_too_long:
                 columns[counter] = self._not_read(interval, counter)
         return _compacted(snapshot, columns)
 
     def _not_read(self, interval: _Interval, counter: Counter) -> array[int]:
-        """Return a column with the values of those subjects only of which no such counter was read now."""
+        """Return a column with the values of those subjects only of which no such counter was read now.
+
+        What counters read whose old values stay does not count here.
+        """
         ids, before = interval.snapshot.reading.ids, interval.snapshot.reading.columns[counter]
-        read = [column for its, column in self._reading.columns.items() if its.fact == counter.fact]
+        stays = self._kept if counter in self._kept else ()
+        read = [
+            column
+            for its, column in self._reading.columns.items()
+            if its.fact == counter.fact and its not in stays
+        ]
+        if not read:
+            return before
         if interval.is_aligned and len(read) == 1:
             if NONE not in read[0]:
                 return array("q")

@@ -70,3 +70,50 @@ def test_a_rate_is_over_the_longest_time_that_may_lie_between_two_readings() -> 
 def test_a_narrow_counter_is_certain_while_it_cannot_come_round_twice(interval_s: int, rate: int) -> None:
     assert certain_rate(32, interval_s) == rate
     assert certain_rate(64, interval_s) is None
+
+
+NARROW = Counter("down_octets", 32)
+ROUND = 1 << 32
+
+
+def rates_of_narrow(uptimes_s: Sequence[float | None], counts: Sequence[int]) -> list[object]:
+    """Return the rate of a counter of 32 bits at each reading, every five minutes."""
+    snapshots: Sequence[Snapshot] = []
+    found = list[object]()
+    for number, (uptime_s, count) in enumerate(zip(uptimes_s, counts, strict=True)):
+        columns = {NARROW: counter_column([count])}
+        reading = CounterReading(300 * SECOND * number, uptime_s, array("q", [0]), columns)
+        computed = compute_rates(snapshots, reading, RULES, Limits(300 * SECOND))
+        snapshots = computed.snapshots
+        found.append(computed.rates.get("down_bps", [None])[0])
+    return found
+
+
+@pytest.mark.parametrize("uptime_s", [None, 250.0])
+def test_a_narrow_counter_came_round_only_if_the_olt_ran_all_the_time(uptime_s: float | None) -> None:
+    """An OLT that started counts from zero: what it moved before is not known."""
+    counts = [ROUND - 600_000_000, ROUND - 300_000_000, 15_000_000]
+    assert rates_of_narrow([9000.0, 9300.0, 9600.0], counts) == [None, 8_000_000, 8_400_000]
+    assert rates_of_narrow([9000.0, 9300.0, uptime_s], counts) == [None, 8_000_000, None]
+
+
+def test_counters_of_two_widths_that_change_places_count_nothing_twice() -> None:
+    """While the wide counter of the second subject stands, the first one is read with 32 bits."""
+    ids = array("q", [0, 1])
+    mbit = 1_000_000
+
+    several: list[dict[Counter, list[int | None]]] = [
+        {WIDE: [0, 0]},
+        {WIDE: [mbit, mbit]},
+        {NARROW: [mbit, None], WIDE: [None, mbit]},
+        {NARROW: [2 * mbit, None], WIDE: [None, mbit]},
+        {WIDE: [3 * mbit, 2 * mbit]},
+    ]
+    found, snapshots = [], list[Snapshot]()
+    for number, counts in enumerate(several):
+        columns = {counter: counter_column(values) for counter, values in counts.items()}
+        reading = CounterReading(300 * SECOND * number, None, ids, columns)
+        computed = compute_rates(snapshots, reading, RULES, Limits(300 * SECOND))
+        snapshots = computed.snapshots
+        found.append(computed.rates.get("down_bps"))
+    assert found[3:] == [[26_666, None], [None, 8888]]

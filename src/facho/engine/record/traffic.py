@@ -304,8 +304,12 @@ def _only_technology(profile: Profile) -> str:
 
 
 def _has_restarted(before: Sequence[Snapshot], reading: CounterReading) -> bool:
-    last = before[0].reading if before else None
-    if last is None or last.uptime_s is None or reading.uptime_s is None:
+    """Return whether the OLT has started since one of the readings before; not all know the uptime."""
+    return any(_has_restarted_since(each.reading, reading) for each in before)
+
+
+def _has_restarted_since(last: CounterReading, reading: CounterReading) -> bool:
+    if last.uptime_s is None or reading.uptime_s is None:
         return False
     then, now = (TimeTicks(int(each * _TICKS_PER_S)) for each in (last.uptime_s, reading.uptime_s))
     return restarted(then, now, (reading.at - last.at) / 1000)
