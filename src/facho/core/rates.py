@@ -382,8 +382,9 @@ class _RateComputation:
         self._found.rates[rule.rate] = rates if known is None else _fill(known, rates)
 
     def _count_gaps(self, interval: _Interval, counter: Counter) -> None:
+        """Count the rates that are lost. Of what stood there is none: errors that do not occur."""
         both = zip(interval.before(counter), self._reading.columns[counter], strict=True)
-        self._found.drops.gaps += sum(old != NONE != new for old, new in both)
+        self._found.drops.gaps += sum(old != new and old != NONE != new for old, new in both)
 
     def _unread_counters(self, interval: _Interval) -> Snapshot | None:
         """Return what is left of an earlier snapshot: what this reading did not bring.

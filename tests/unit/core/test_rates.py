@@ -117,3 +117,14 @@ def test_counters_of_two_widths_that_change_places_count_nothing_twice() -> None
         snapshots = computed.snapshots
         found.append(computed.rates.get("down_bps"))
     assert found[3:] == [[26_666, None], [None, 8888]]
+
+
+def test_counters_that_stand_for_long_are_no_gaps() -> None:
+    """As those of errors, of which the last one was seen some time ago."""
+    snapshots: Sequence[Snapshot] = []
+    gaps = 0
+    for second, count in ((0, 6), (300, 7), (600, 7), (900, 7), (1200, 7), (1500, 7), (1800, 8)):
+        reading = CounterReading(second * SECOND, None, array("q", [0]), {WIDE: counter_column([count])})
+        found = compute_rates(snapshots, reading, RULES, Limits(300 * SECOND))
+        snapshots, gaps = found.snapshots, gaps + found.drops.gaps
+    assert gaps == 0

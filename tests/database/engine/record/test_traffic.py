@@ -592,7 +592,7 @@ def test_the_drops_of_a_day_are_counted_by_hour(site: Site) -> None:
     site.down(0, 0)
     site.down(5, megabits(99_999))
     site.down(65, megabits(1))
-    site.down(65 + 24 * 60, megabits(1))
+    site.down(65 + 24 * 60, megabits(2))
     row = OltTraffic.objects.get(subject="onu")
     assert [each[1:] for each in read_drops(row.drops_by_hour)] == [(1, 0, 0, 1)]
 
