@@ -21,6 +21,8 @@ NONE: Final = -1
 MOST_INTERVALS: Final = 3
 # Many agents renew their counters only every few seconds: over less than this, that would look like traffic.
 SHORTEST_MS: Final = 5_000
+# Each counter is read at some time of its walk: over fewer times as long, a rate says too little.
+_FEWEST_WALKS: Final = 3
 # Counters that this reading did not ask for wait so long for one that does.
 _KEPT_MS: Final = 24 * 3_600_000
 _NARROW: Final = 32
@@ -214,6 +216,10 @@ class _Interval:
         self.snapshot = snapshot
         self.elapsed = elapsed_ms(snapshot.reading, reading)
         self.is_too_long = self.elapsed > MOST_INTERVALS * limits.interval_ms
+        longest_walk = max(first - last for first, last in (snapshot.reading.ages_ms, reading.ages_ms))
+        # The readings of the job itself count, however long its walks take.
+        shortest = min(_FEWEST_WALKS * longest_walk, limits.interval_ms // 2)
+        self.is_too_short = self.elapsed < max(SHORTEST_MS, shortest)
         self._reading = reading
         self._limits = limits
         self.is_aligned = snapshot.reading.ids.tobytes() == reading.ids.tobytes()
@@ -359,7 +365,7 @@ class _RateComputation:
         moved = True in movements
         stood = False in movements and not moved
         is_cached = interval.snapshot.moved and stood and not interval.is_too_long
-        if 0 <= interval.elapsed < SHORTEST_MS or (is_cached and interval.elapsed >= 0):
+        if interval.elapsed >= 0 and (interval.is_too_short or is_cached):
             return True
         self._moved = self._moved or not stood
         return False
@@ -369,7 +375,7 @@ class _RateComputation:
         rule, size = self._rules[counter.fact], len(self._reading.ids)
         rates: Rates = [None] * size
         for number, interval in enumerate(self._intervals):
-            if counter not in interval.snapshot.reading.columns or interval.elapsed < SHORTEST_MS:
+            if counter not in interval.snapshot.reading.columns or interval.is_too_short:
                 continue
             if interval.is_too_long:
                 self._count_gaps(interval, counter)

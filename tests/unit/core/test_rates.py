@@ -128,3 +128,19 @@ def test_counters_that_stand_for_long_are_no_gaps() -> None:
         found = compute_rates(snapshots, reading, RULES, Limits(300 * SECOND))
         snapshots, gaps = found.snapshots, gaps + found.drops.gaps
     assert gaps == 0
+
+
+@pytest.mark.parametrize(("walk_s", "rate"), [(2, 8_000), (6, None)])
+def test_a_walk_that_is_repeated_at_once_makes_no_rate_of_its_own(walk_s: int, rate: int | None) -> None:
+    """When in the walk a counter was read is not known: after a minute that is little, now it is much."""
+
+    def reading(second: int, count: int) -> CounterReading:
+        columns = {WIDE: counter_column([count])}
+        return CounterReading(second * SECOND, None, array("q", [0]), columns, (walk_s * SECOND, 0))
+
+    limits = Limits(60 * SECOND)
+    snapshots = compute_rates([], reading(0, 0), RULES, limits).snapshots
+    found = compute_rates(snapshots, reading(12, 12_000), RULES, limits)
+    assert found.rates.get("down_bps", [None]) == [rate]
+    found = compute_rates(found.snapshots, reading(60, 60_000), RULES, limits)
+    assert found.rates["down_bps"] == [8_000]
