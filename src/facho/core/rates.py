@@ -21,12 +21,16 @@ NONE: Final = -1
 MOST_INTERVALS: Final = 3
 # Many agents renew their counters only every few seconds: over less than this, that would look like traffic.
 SHORTEST_MS: Final = 5_000
+# Each counter is read at some time of its walk: over fewer times as long, a rate says too little.
+_FEWEST_WALKS: Final = 3
 # Counters that this reading did not ask for wait so long for one that does.
 _KEPT_MS: Final = 24 * 3_600_000
 _NARROW: Final = 32
 _LARGEST: Final = (1 << 63) - 1
 # Accept a wrap up to twice the movement that the previous rate predicts.
 _MOST_OF_EXPECTED: Final = 2
+# By so much an agent must have been up longer than an interval: its clock may be fast.
+_LONGER: Final = 1.1
 _NO_LIMIT: Final = 1 << 64
 
 Rates = list[float | None]
@@ -212,6 +216,10 @@ class _Interval:
         self.snapshot = snapshot
         self.elapsed = elapsed_ms(snapshot.reading, reading)
         self.is_too_long = self.elapsed > MOST_INTERVALS * limits.interval_ms
+        longest_walk = max(first - last for first, last in (snapshot.reading.ages_ms, reading.ages_ms))
+        # The readings of the job itself count, however long its walks take.
+        shortest = min(_FEWEST_WALKS * longest_walk, limits.interval_ms // 2)
+        self.is_too_short = self.elapsed < max(SHORTEST_MS, shortest)
         self._reading = reading
         self._limits = limits
         self.is_aligned = snapshot.reading.ids.tobytes() == reading.ids.tobytes()
@@ -278,10 +286,19 @@ class _Interval:
             return None
         to_top, expected = (1 << _NARROW) - old, self._expected(counter, position)
         came_round = counter.bits == _NARROW and to_top <= expected
-        if came_round and to_top + new <= min(most, _MOST_OF_EXPECTED * expected):
+        if self._ran_throughout and came_round and to_top + new <= min(most, _MOST_OF_EXPECTED * expected):
             return to_top + new
         drops.resets += 1
         return None
+
+    @property
+    def _ran_throughout(self) -> bool:
+        """Return whether the agent is certain to have run since the snapshot: it has been up for longer.
+
+        A counter that began anew since looks as if it came round.
+        """
+        uptime_s = self._reading.uptime_s
+        return uptime_s is not None and 1000 * uptime_s > _LONGER * self.elapsed
 
     def _expected(self, counter: Counter, position: int) -> int:
         """Return how far a narrow counter would have moved at the rate before."""
@@ -350,7 +367,7 @@ class _RateComputation:
         # Errors stand most of the time: alone they do not tell a cache.
         tells = any(self._rules[counter.fact].of_octets for counter in counters)
         is_cached = tells and interval.snapshot.moved and stood and not interval.is_too_long
-        if 0 <= interval.elapsed < SHORTEST_MS or (is_cached and interval.elapsed >= 0):
+        if interval.elapsed >= 0 and (interval.is_too_short or is_cached):
             return True
         self._moved = self._moved or not stood
         return False
@@ -360,7 +377,7 @@ class _RateComputation:
         rule, size = self._rules[counter.fact], len(self._reading.ids)
         rates: Rates = [None] * size
         for number, interval in enumerate(self._intervals):
-            if counter not in interval.snapshot.reading.columns or interval.elapsed < SHORTEST_MS:
+            if counter not in interval.snapshot.reading.columns or interval.is_too_short:
                 continue
             if interval.is_too_long:
                 self._count_gaps(interval, counter)
@@ -373,8 +390,9 @@ class _RateComputation:
         self._found.rates[rule.rate] = rates if known is None else _fill(known, rates)
 
     def _count_gaps(self, interval: _Interval, counter: Counter) -> None:
+        """Count the rates that are lost. Of what stood there is none: errors that do not occur."""
         both = zip(interval.before(counter), self._reading.columns[counter], strict=True)
-        self._found.drops.gaps += sum(old != NONE != new for old, new in both)
+        self._found.drops.gaps += sum(old != new and old != NONE != new for old, new in both)
 
     def _unread_counters(self, interval: _Interval) -> Snapshot | None:
         """Return what is left of an earlier snapshot: what this reading did not bring.
@@ -388,16 +406,27 @@ class _RateComputation:
         facts = {counter.fact for counter in self._reading.columns}
         columns: dict[Counter, array[int]] = {}
         for counter, column in snapshot.reading.columns.items():
-            if counter in self._kept or (counter.fact not in facts and interval.elapsed <= _KEPT_MS):
-                columns[counter] = column
-            elif counter.fact in facts and not interval.is_too_long:
+            if counter.fact not in facts:
+                if interval.elapsed <= _KEPT_MS:
+                    columns[counter] = column
+            elif counter in self._kept or not interval.is_too_long:
                 columns[counter] = self._not_read(interval, counter)
         return _compacted(snapshot, columns)
 
     def _not_read(self, interval: _Interval, counter: Counter) -> array[int]:
-        """Return a column with the values of those subjects only of which no such counter was read now."""
+        """Return a column with the values of those subjects only of which no such counter was read now.
+
+        What counters read whose old values stay does not count here.
+        """
         ids, before = interval.snapshot.reading.ids, interval.snapshot.reading.columns[counter]
-        read = [column for its, column in self._reading.columns.items() if its.fact == counter.fact]
+        stays = self._kept if counter in self._kept else ()
+        read = [
+            column
+            for its, column in self._reading.columns.items()
+            if its.fact == counter.fact and its not in stays
+        ]
+        if not read:
+            return before
         if interval.is_aligned and len(read) == 1:
             if NONE not in read[0]:
                 return array("q")

@@ -86,3 +86,77 @@ def test_errors_that_stand_are_none_also_where_another_job_reads_the_octets_of_t
             rates += [found.rates["in_errors_s"]] if not later else []
             assert found.drops.gaps == 0
     assert rates == [[None], [0], [0], [0], [0]]
+
+
+NARROW = Counter("down_octets", 32)
+ROUND = 1 << 32
+
+
+def rates_of_narrow(uptimes_s: Sequence[float | None], counts: Sequence[int]) -> list[object]:
+    """Return the rate of a counter of 32 bits at each reading, every five minutes."""
+    snapshots: Sequence[Snapshot] = []
+    found = list[object]()
+    for number, (uptime_s, count) in enumerate(zip(uptimes_s, counts, strict=True)):
+        columns = {NARROW: counter_column([count])}
+        reading = CounterReading(300 * SECOND * number, uptime_s, array("q", [0]), columns)
+        computed = compute_rates(snapshots, reading, RULES, Limits(300 * SECOND))
+        snapshots = computed.snapshots
+        found.append(computed.rates.get("down_bps", [None])[0])
+    return found
+
+
+@pytest.mark.parametrize("uptime_s", [None, 250.0])
+def test_a_narrow_counter_came_round_only_if_the_olt_ran_all_the_time(uptime_s: float | None) -> None:
+    """An OLT that started counts from zero: what it moved before is not known."""
+    counts = [ROUND - 600_000_000, ROUND - 300_000_000, 15_000_000]
+    assert rates_of_narrow([9000.0, 9300.0, 9600.0], counts) == [None, 8_000_000, 8_400_000]
+    assert rates_of_narrow([9000.0, 9300.0, uptime_s], counts) == [None, 8_000_000, None]
+
+
+def test_counters_of_two_widths_that_change_places_count_nothing_twice() -> None:
+    """While the wide counter of the second subject stands, the first one is read with 32 bits."""
+    ids = array("q", [0, 1])
+    mbit = 1_000_000
+
+    several: list[dict[Counter, list[int | None]]] = [
+        {WIDE: [0, 0]},
+        {WIDE: [mbit, mbit]},
+        {NARROW: [mbit, None], WIDE: [None, mbit]},
+        {NARROW: [2 * mbit, None], WIDE: [None, mbit]},
+        {WIDE: [3 * mbit, 2 * mbit]},
+    ]
+    found, snapshots = [], list[Snapshot]()
+    for number, counts in enumerate(several):
+        columns = {counter: counter_column(values) for counter, values in counts.items()}
+        reading = CounterReading(300 * SECOND * number, None, ids, columns)
+        computed = compute_rates(snapshots, reading, RULES, Limits(300 * SECOND))
+        snapshots = computed.snapshots
+        found.append(computed.rates.get("down_bps"))
+    assert found[3:] == [[26_666, None], [None, 8888]]
+
+
+def test_counters_that_stand_for_long_are_no_gaps() -> None:
+    """As those of errors, of which the last one was seen some time ago."""
+    snapshots: Sequence[Snapshot] = []
+    gaps = 0
+    for second, count in ((0, 6), (300, 7), (600, 7), (900, 7), (1200, 7), (1500, 7), (1800, 8)):
+        reading = CounterReading(second * SECOND, None, array("q", [0]), {WIDE: counter_column([count])})
+        found = compute_rates(snapshots, reading, RULES, Limits(300 * SECOND))
+        snapshots, gaps = found.snapshots, gaps + found.drops.gaps
+    assert gaps == 0
+
+
+@pytest.mark.parametrize(("walk_s", "rate"), [(2, 8_000), (6, None)])
+def test_a_walk_that_is_repeated_at_once_makes_no_rate_of_its_own(walk_s: int, rate: int | None) -> None:
+    """When in the walk a counter was read is not known: after a minute that is little, now it is much."""
+
+    def reading(second: int, count: int) -> CounterReading:
+        columns = {WIDE: counter_column([count])}
+        return CounterReading(second * SECOND, None, array("q", [0]), columns, (walk_s * SECOND, 0))
+
+    limits = Limits(60 * SECOND)
+    snapshots = compute_rates([], reading(0, 0), RULES, limits).snapshots
+    found = compute_rates(snapshots, reading(12, 12_000), RULES, limits)
+    assert found.rates.get("down_bps", [None]) == [rate]
+    found = compute_rates(found.snapshots, reading(60, 60_000), RULES, limits)
+    assert found.rates["down_bps"] == [8_000]

@@ -38,7 +38,7 @@ from facho.engine.events.types import (
     UnprovisionedOnusFound,
 )
 from facho.engine.record.execution_row import Recording
-from facho.engine.record.traffic import add_rates
+from facho.engine.record.traffic import add_rates, were_read_lately
 from facho.snmp.values import TimeTicks
 from facho.snmp.walk import restarted
 from facho.vendors import Entity, Facts, Profile
@@ -69,6 +69,7 @@ def write_olt_state(recording: Recording) -> None:
     if planned.reading is None:
         load = partial(load_inventory, recording.olt_id)
         missing = confirm_missing(collection, planned.work.profile, load)
+        missing -= set(_counted_lately(recording, missing))
     changes |= changed_columns(planned.before, collection, missing, now)
     if changes and not (changes.keys() == _UPTIME and _goes_on(planned.before, collection.uptime_s, now)):
         sql.update_row(Olt, recording.olt_id, changes)
@@ -152,6 +153,25 @@ class Inventory:
     onus_by_technology: Mapping[str, Census]
     # Kinds of things that it had at some time: "port", "uplink", "board", "fan", "psu", "olt".
     kinds: frozenset[str]
+
+
+def _counted_lately(recording: Recording, missing: Iterable[str]) -> Iterator[str]:
+    """Yield those columns of counters that were there until now, and were read lately.
+
+    Some agents leave a column out of some answers. To do without it for a day, or with a narrow counter
+    instead, would be worse than to ask again.
+    """
+    new = set(missing) - recording.planned.before.missing_columns.keys()
+    for part in recording.collection.parts if new else ():
+        for oid in new:
+            for table in _tables(oid, part, recording.planned.work.profile):
+                facts = {
+                    each.fact
+                    for each in table.columns
+                    if oid in {source.oid for source in (each.source, *each.otherwise)}
+                }
+                if were_read_lately(recording, table.entity, facts):
+                    yield oid
 
 
 def load_inventory(olt_id: int) -> Inventory:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -56,7 +56,7 @@ from facho.engine.collect.part_results import Collection, PartResult
 from facho.engine.record.execution_row import Recording
 from facho.snmp.values import Counter32, TimeTicks
 from facho.snmp.walk import restarted
-from facho.vendors import GENERIC, Profile
+from facho.vendors import GENERIC, Entity, Profile
 
 # Of an OLT that is collected by hand before any job did.
 _USUAL_INTERVAL_S: Final = 300
@@ -176,15 +176,25 @@ def _totals(known: KnownTraffic) -> dict[str, int | None]:
     return {"in_bps": known.total.in_bps, "out_bps": known.total.out_bps}
 
 
+def were_read_lately(recording: Recording, entity: Entity, facts: Iterable[str]) -> bool:
+    """Return whether some of these are counters that were read within the last three intervals."""
+    subject = next((each for each, entities in ENTITIES.items() if entity in entities), None)
+    if subject is None or counters(subject).keys().isdisjoint(facts):
+        return False
+    known = load_traffic(recording.olt_id, subject)
+    since = milliseconds(recording.now) - 1000 * MOST_INTERVALS * (known.interval_s or 0)
+    readings = (each.reading for each in known.snapshots if each.reading.at >= since)
+    read = {counter.fact for reading in readings for counter in reading.columns}
+    return not read.isdisjoint(facts)
+
+
 def _counts_at_ports(recording: Recording) -> bool:
     """Return whether the ports of the OLT have counters of their own: in this collection, or lately."""
     if any(
         (each.olt_id, each.subject) == (recording.olt_id, Subject.PORT) for each in recording.writes.traffic
     ):
         return True
-    known = load_traffic(recording.olt_id, Subject.PORT)
-    since = milliseconds(recording.now) - 1000 * MOST_INTERVALS * (known.interval_s or 0)
-    return any(each.reading.at >= since for each in known.snapshots)
+    return were_read_lately(recording, Entity.PORT, counters(Subject.PORT))
 
 
 def _add_sums_of_ports(
@@ -304,8 +314,12 @@ def _only_technology(profile: Profile) -> str:
 
 
 def _has_restarted(before: Sequence[Snapshot], reading: CounterReading) -> bool:
-    last = before[0].reading if before else None
-    if last is None or last.uptime_s is None or reading.uptime_s is None:
+    """Return whether the OLT has started since one of the readings before; not all know the uptime."""
+    return any(_has_restarted_since(each.reading, reading) for each in before)
+
+
+def _has_restarted_since(last: CounterReading, reading: CounterReading) -> bool:
+    if last.uptime_s is None or reading.uptime_s is None:
         return False
     then, now = (TimeTicks(int(each * _TICKS_PER_S)) for each in (last.uptime_s, reading.uptime_s))
     return restarted(then, now, (reading.at - last.at) / 1000)

@@ -154,6 +154,16 @@ def test_counters_with_faults_never_make_a_spike(polls: Polls, name: str) -> Non
     assert polls.check(most=2.2) > 3 * 2 * ONUS
 
 
+def test_counters_that_are_away_now_and_then_are_asked_for_again(polls: Polls, site: Site) -> None:
+    """The names of the uplinks arrive all the time, and their errors."""
+    site.node(make_job("uplinks", "table", 300, facts=["uplinks"]), next_run_at=START + EVERY)
+    polls.take(3)
+    polls.take(8, combine(["counters-gone"]))
+    polls.take(3, Scenario())
+
+    assert olt_traffic(site.olt.pk, site.now)["link"].at == site.now
+
+
 def test_counters_that_jump_are_dropped_and_counted(polls: Polls) -> None:
     polls.take(6, combine(["counters-jump"]))
 

@@ -198,6 +198,18 @@ def test_a_restart_of_the_olt_makes_no_rate_and_no_spike(site: Site) -> None:
     assert site.drops() == Drops(resets=1)
 
 
+def test_a_restart_is_seen_though_a_reading_before_did_not_have_the_uptime(site: Site) -> None:
+    """The collection between did not bring the first ONU."""
+    site.down(0, 0, 0)
+    site.uptime_s = None
+    site.down(5, None, megabits(8.05))
+    site.uptime_s = -540.0
+    site.down(10, megabits(9), megabits(16.1))
+    assert site.rates(1) == []
+    assert site.rates(2) == [(5, 8.0)]
+    assert site.drops() == Drops(resets=2)
+
+
 def test_a_counter_that_starts_anew_makes_no_rate(site: Site) -> None:
     """As that of an ONU that was restarted."""
     site.down(0, megabits(100), 0)
@@ -580,7 +592,7 @@ def test_the_drops_of_a_day_are_counted_by_hour(site: Site) -> None:
     site.down(0, 0)
     site.down(5, megabits(99_999))
     site.down(65, megabits(1))
-    site.down(65 + 24 * 60, megabits(1))
+    site.down(65 + 24 * 60, megabits(2))
     row = OltTraffic.objects.get(subject="onu")
     assert [each[1:] for each in read_drops(row.drops_by_hour)] == [(1, 0, 0, 1)]
 
