@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from facho.apps.executions.models import Execution, State
+from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.executions.selectors import BLOCKER_NAME_OF_FEW, SUBJECT_NAME
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import masters_of_chained
@@ -127,7 +127,11 @@ def read_olt_nodes(head: OltHead) -> OltNodes:
 
 
 def _last_executions(olt_id: int) -> list[ExecutionRow]:
-    return _execution_rows(Execution.objects.filter(olt=olt_id).order_by("-id")[:_EXECUTIONS_SHOWN])
+    """Return the last executions, first the one that runs: there may be many that wait."""
+    of_olt = Execution.objects.filter(olt=olt_id)
+    active = _execution_rows(of_olt.filter(state__in=ACTIVE))
+    others = of_olt.exclude(state__in=ACTIVE).order_by("-id")
+    return [*active, *_execution_rows(others[: _EXECUTIONS_SHOWN - len(active)])]
 
 
 def read_nodes(olt_id: int) -> list[NodeRow]:

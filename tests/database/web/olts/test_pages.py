@@ -83,16 +83,16 @@ PAGES = {
     "olts/": 11,
     "olts/{}/": 25,
     "olts/{}/ports/": 23,
-    "olts/{}/collection/": 21,
-    "olts/{}/traffic/": 16,
+    "olts/{}/collection/": 22,
+    "olts/{}/traffic/": 17,
     "olts/{}/hardware/": 22,
     "olts/{}/load/": 11,
     "olts/{}/events/": 12,
     "olts/{}/live/": 7,
     "olts/{}/overview/part/": 19,
     "olts/{}/ports/part/": 17,
-    "olts/{}/collection/part/": 9,
-    "olts/{}/traffic/part/": 10,
+    "olts/{}/collection/part/": 10,
+    "olts/{}/traffic/part/": 11,
     "olts/{}/hardware/part/": 16,
     "olts/{}/load/part/": 5,
     "olts/{}/events/part/": 6,
@@ -226,6 +226,16 @@ def test_a_table_that_the_olt_does_not_have_is_named_once_and_is_no_error(olt: O
     later, both = NOON + timedelta(hours=1), several([missing, text_reason("no answer")])
     ended("discovery", slot=later, error=both, state=State.FAILED)
     assert str(look(olt).executions[0].problem) == "no answer"
+
+
+def test_the_run_that_is_under_way_is_shown_however_many_wait(olt: Olt) -> None:
+    running = queue("discovery", "centro", State.RUNNING, lease_token="token", started_at=NOON)
+    for number in range(12):
+        add_job(f"table-{number}", "centro", now=database_now())
+        queue(f"table-{number}", "centro")
+    shown = look(olt).executions
+    assert shown[0].execution_id == running.id
+    assert len(shown) == 10
 
 
 def test_a_node_counts_down_to_its_next_run(olt: Olt) -> None:
