@@ -76,29 +76,28 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
         return frame
     known = load_traffic(recording.olt_id, subject)
     forget_subjects(known.snapshots, frame.renewed)
-    if not columns:
-        if known.snapshots:
-            recording.writes.traffic.append(traffic_row(recording.olt_id, subject, known))
-        return frame
+    if columns:
+        return _store_rates(recording, subject, frame, columns, known)
+    if known.snapshots:
+        recording.writes.traffic.append(traffic_row(recording.olt_id, subject, known))
+    return frame
+
+
+def _store_rates(
+    recording: Recording,
+    subject: Subject,
+    frame: FrameValues,
+    columns: Mapping[Counter, array[int]],
+    known: KnownTraffic,
+) -> FrameValues:
+    """Return the numbers with the rates, and store the totals, the tops and the counters of the OLT."""
     ports = ports_by_place(recording.olt_id) if subject in (Subject.ONU, Subject.PORT) else {}
     technologies = _technologies(subject, frame, ports, recording.planned.work.profile)
     frame = replace(frame, technologies=technologies)
-    collection, at = recording.collection, milliseconds(recording.now)
-    uptime_s, ages_ms = _uptime_at_end(collection), _ages_of_counters(collection.parts, subject)
-    reading = CounterReading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
-    interval_s = recording.planned.interval_s or known.interval_s or _USUAL_INTERVAL_S
-    limits = Limits(
-        1000 * interval_s,
-        _line_rates(subject, frame),
-        _has_restarted(known.snapshots, reading),
-    )
-    computed = compute_rates(known.snapshots, reading, counters(subject), limits)
-    values = sum(len(column) - column.count(NONE) for column in columns.values())
-    drops_by_hour = count_drops(known.drops_by_hour, at, values, computed.drops)
-    bits = _fewest_bits(columns, counters(subject))
-    known = replace(known, interval_s=interval_s, counter_bits=bits, drops_by_hour=drops_by_hour)
+    known, computed = _compute(recording, subject, frame, columns, known)
     read = columns.values() if subject is Subject.ONU else None
-    missing = missing_rates(_last_rates(known, subject, at), frame.ids, computed.rates, read)
+    last = _last_rates(known, subject, milliseconds(recording.now))
+    missing = missing_rates(last, frame.ids, computed.rates, read)
     after = _after(known, recording, subject, frame, computed, missing)
     recording.writes.traffic.append(traffic_row(recording.olt_id, subject, after))
     found = replace(frame, columns={**frame.columns, **computed.rates})
@@ -110,6 +109,28 @@ def add_rates(recording: Recording, subject: Subject, frame: FrameValues) -> Fra
     if not _counts_at_ports(recording):
         _add_sums_of_ports(recording, found, computed.rates, after, ports)
     return found
+
+
+def _compute(
+    recording: Recording,
+    subject: Subject,
+    frame: FrameValues,
+    columns: Mapping[Counter, array[int]],
+    known: KnownTraffic,
+) -> tuple[KnownTraffic, RateResult]:
+    """Return what is known with the interval, the width and the drops of this collection, and its rates."""
+    rules, collection, at = counters(subject), recording.collection, milliseconds(recording.now)
+    uptime_s, ages_ms = _uptime_at_end(collection), _ages_of_counters(collection.parts, subject)
+    reading = CounterReading(at, uptime_s, array("q", frame.ids), columns, ages_ms)
+    interval_s = recording.planned.interval_s or known.interval_s or _USUAL_INTERVAL_S
+    has_restarted = _has_restarted(known.snapshots, reading)
+    limits = Limits(1000 * interval_s, _line_rates(subject, frame), has_restarted)
+    computed = compute_rates(known.snapshots, reading, rules, limits)
+    values = sum(len(column) - column.count(NONE) for column in columns.values())
+    drops_by_hour = count_drops(known.drops_by_hour, at, values, computed.drops)
+    bits = _fewest_bits(columns, rules)
+    known = replace(known, interval_s=interval_s, counter_bits=bits, drops_by_hour=drops_by_hour)
+    return known, computed
 
 
 def _technologies(
