@@ -157,7 +157,7 @@ def compute_rates(
 def forget_subjects(snapshots: Sequence[Snapshot], ids: Iterable[int]) -> None:
     """Let the counters of these subjects start anew: something else counts under their ids now."""
     forgotten = list(ids)
-    for snapshot in snapshots:
+    for snapshot in snapshots if forgotten else ():
         positions = _positions(snapshot.reading.ids)
         for position in (positions[number] for number in forgotten if number in positions):
             for column in snapshot.reading.columns.values():

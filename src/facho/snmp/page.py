@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from facho.snmp import values
 from facho.snmp.errors import BerError
 from facho.snmp.message import iterate_bindings
-from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
+from facho.snmp.values import COUNTER32, COUNTER64, END_OF_MIB_VIEW, Value, decode_value
 
 # A binding with a longer name has a length of two octets, which the patterns below do not cover.
 LONGEST_NAME: Final = 100
@@ -53,15 +53,25 @@ class Page(NamedTuple):
         return self.indexes[-1] if self.indexes else b""
 
 
+_COUNTERS: Final = (COUNTER64, COUNTER32)
+
+
 class _DecodedValues(dict[bytes, Value]):
-    """Values by their encoding. Columns repeat values such as states, so that most are decoded once."""
+    """Values by their encoding. Columns repeat values such as states, so that most are decoded once.
+
+    Counters are not kept: they change each time, and would push the others out.
+    """
 
     _LIMIT: Final = 50_000
 
     def __missing__(self, encoded: bytes) -> Value:
+        tag = encoded[0]
+        value = decode_value(tag, encoded[2:])
+        if tag in _COUNTERS:
+            return value
         if len(self) >= self._LIMIT:
             self.clear()
-        value = self[encoded] = decode_value(encoded[0], encoded[2:])
+        self[encoded] = value
         return value
 
 

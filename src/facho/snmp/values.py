@@ -18,7 +18,6 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from facho.core.oid_limits import LARGEST_ARC, MOST_ARCS
-from facho.snmp import values
 from facho.snmp.errors import BadOid, BerError
 
 # Decoding is strict about structure (every length must fit exactly where it stands) and lenient only where
@@ -175,6 +174,8 @@ NO_SUCH_OBJECT: Final = 0x80
 NO_SUCH_INSTANCE: Final = 0x81
 END_OF_MIB_VIEW: Final = 0x82
 
+_OCTETS_OF_64_BITS: Final = 8
+
 # Opaque wraps a value of its own: 0x9f, then a tag, a length and an IEEE 754 number.
 _OPAQUE_FLOAT: Final = b"\x9f\x78\x04"
 _OPAQUE_DOUBLE: Final = b"\x9f\x79\x08"
@@ -212,11 +213,11 @@ class Oid:
         joined = (arcs[0] * 40 + arcs[1], *arcs[2:])
         if min(arcs) < 0 or max(joined) > LARGEST_ARC:
             raise BadOid(f"'{text}' is not an OID: a number is negative or over {LARGEST_ARC}")
-        return cls(values.encode_arcs(joined))
+        return cls(encode_arcs(joined))
 
     @property
     def arcs(self) -> tuple[int, ...]:
-        first, *rest = values.decode_arcs(self.content)
+        first, *rest = decode_arcs(self.content)
         root = min(first // 40, 2)
         return (root, first - 40 * root, *rest)
 
@@ -224,10 +225,10 @@ class Oid:
         return ".".join(map(str, self.arcs))
 
     def __lt__(self, other: Oid) -> bool:
-        return values.decode_arcs(self.content) < values.decode_arcs(other.content)
+        return decode_arcs(self.content) < decode_arcs(other.content)
 
     def child(self, *arcs: int) -> Oid:
-        return Oid(self.content + values.encode_arcs(arcs))
+        return Oid(self.content + encode_arcs(arcs))
 
 
 class Counter32(int):
@@ -286,7 +287,7 @@ def _null(content: bytes) -> Value:
 def _oid(content: bytes) -> Value:
     if not content:
         raise BerError("an OID is empty")
-    values.check_arcs(content)
+    check_arcs(content)
     return Oid(content)
 
 
@@ -313,17 +314,24 @@ def _marker(marker: Missing) -> Callable[[bytes], Value]:
     return decode
 
 
+def _counter64(content: bytes) -> Counter64:
+    """Decode a counter. All that are usual take as few calls as possible: each is decoded every time."""
+    if 1 <= len(content) <= _OCTETS_OF_64_BITS:
+        return Counter64(int.from_bytes(content, "big"))
+    return Counter64(decode_unsigned(content, 64))
+
+
 _DECODERS: Final[dict[int, Callable[[bytes], Value]]] = {
-    values.INTEGER: values.decode_signed,
-    values.OCTET_STRING: _octets,
-    values.NULL: _null,
-    values.OBJECT_IDENTIFIER: _oid,
+    INTEGER: decode_signed,
+    OCTET_STRING: _octets,
+    NULL: _null,
+    OBJECT_IDENTIFIER: _oid,
     IP_ADDRESS: _ip_address,
-    COUNTER32: lambda content: Counter32(values.decode_unsigned(content, 32)),
-    GAUGE32: lambda content: Gauge32(values.decode_unsigned(content, 32)),
-    UINTEGER32: lambda content: Gauge32(values.decode_unsigned(content, 32)),
-    TIME_TICKS: lambda content: TimeTicks(values.decode_unsigned(content, 32)),
-    COUNTER64: lambda content: Counter64(values.decode_unsigned(content, 64)),
+    COUNTER32: lambda content: Counter32(decode_unsigned(content, 32)),
+    GAUGE32: lambda content: Gauge32(decode_unsigned(content, 32)),
+    UINTEGER32: lambda content: Gauge32(decode_unsigned(content, 32)),
+    TIME_TICKS: lambda content: TimeTicks(decode_unsigned(content, 32)),
+    COUNTER64: _counter64,
     OPAQUE: _opaque,
     **{marker.value: _marker(marker) for marker in Missing},
 }
@@ -344,25 +352,25 @@ def encode_value(value: Value) -> bytes:
         case None:
             return b"\x05\x00"
         case bytes():
-            return values.encode_tlv(values.OCTET_STRING, value)
+            return encode_tlv(OCTET_STRING, value)
         case Missing():
             return bytes((value.value, 0))
         case Oid():
-            return values.encode_tlv(values.OBJECT_IDENTIFIER, value.content)
+            return encode_tlv(OBJECT_IDENTIFIER, value.content)
         case IPv4Address():
-            return values.encode_tlv(IP_ADDRESS, value.packed)
+            return encode_tlv(IP_ADDRESS, value.packed)
         case Unknown():
-            return values.encode_tlv(value.tag, value.content)
+            return encode_tlv(value.tag, value.content)
         case float():
-            return values.encode_tlv(OPAQUE, _encode_float(value))
+            return encode_tlv(OPAQUE, _encode_float(value))
         case _:
-            return values.encode_integer(value, _INTEGER_TAGS.get(type(value), values.INTEGER))
+            return encode_integer(value, _INTEGER_TAGS.get(type(value), INTEGER))
 
 
 def content_of(value: Value) -> tuple[int, bytes]:
     """Return the tag and the content octets of a value."""
     encoded = encode_value(value)
-    tag, start, end = values.read_tlv(encoded, 0, len(encoded))
+    tag, start, end = read_tlv(encoded, 0, len(encoded))
     return tag, encoded[start:end]
 
 
