@@ -143,6 +143,26 @@ def test_an_index_answers(olt: Olt) -> None:
     assert "SCAN onu_data" not in plan
 
 
+def test_an_index_answers_also_while_new_entries_wait_to_be_merged(olt: Olt) -> None:
+    """PostgreSQL took reading all descriptions for cheaper then, when a few results are enough."""
+    Onu.objects.bulk_create(
+        Onu(
+            olt=olt,
+            address=str(number),
+            description=f"customer {number} of 999936 in Calle {number}, Quilicura",
+            first_seen=at("08:00"),
+            last_seen=at("09:00"),
+        )
+        for number in range(5000)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE onu_data")
+    condition = words_condition("c105000")
+    assert condition is not None
+    plan = Onu.objects.filter(condition).order_by().values_list("id")[:20].explain()
+    assert ("VIRTUAL TABLE INDEX" if on_sqlite() else "onu_data_description_words") in plan, plan
+
+
 def test_words_are_back_after_a_table_was_rebuilt(olt: Olt) -> None:
     """Django rebuilds a table on SQLite when a column changes, and its triggers are gone."""
     if not on_sqlite():
