@@ -27,7 +27,8 @@ def viewer(client: Client) -> Client:
 @pytest.fixture
 def execution(brands: None) -> Execution:
     add_olts("north")
-    node = add_job("power", "north", interval="10m", facts=["optics", "state", "port.tx_dbm"]).nodes.get()
+    facts = ["optics", "state", "port.tx_dbm"]
+    node = add_job("power", "north", interval="10m", kind="table", facts=facts).nodes.get()
     return Execution.objects.create(
         node=node, olt=node.olt, state="SUCCESS", trigger="SCHEDULE", slot=at("09:30"),
         not_before=at("09:30"), queued_at=at("09:30"), started_at=at("09:30"), ended_at=at("09:31"),
