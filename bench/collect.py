@@ -56,8 +56,8 @@ JOBS: Final = (
 # The octet counters of all ONUs, in rounds of their own.
 TRAFFIC_JOBS: Final = (("traffic", "table", _INTERVAL, ["up_octets", "down_octets"]),)
 TRAFFIC_COLUMNS: Final = tuple(f"1.3.6.1.4.1.2011.6.128.1.1.4.23.1.{column}" for column in (3, 4))
-# Counters are updated every five seconds; sooner there is no rate.
-_BETWEEN_COUNTERS_S: Final = 6.0
+# Sooner there is no rate.
+_BETWEEN_COUNTERS_S: Final = 31.0
 _PATIENCE_S: Final = 600.0
 
 

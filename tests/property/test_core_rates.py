@@ -210,7 +210,7 @@ def _drops(found: RateResult) -> tuple[int, int, int]:
     return found.drops.over, found.drops.resets, found.drops.gaps
 
 
-@given(st.lists(st.integers(0, 1 << 40), min_size=1, max_size=20), st.integers(5_000, 900_000))
+@given(st.lists(st.integers(0, 1 << 40), min_size=1, max_size=20), st.integers(30_000, 900_000))
 def test_counters_that_go_on_give_every_rate_and_drop_none(counts: list[int], elapsed: int) -> None:
     ids = array("q", range(len(counts)))
     counter = Counter("down_octets", 64)

@@ -20,7 +20,9 @@ NONE: Final = -1
 # A rate over more intervals says too little about when something moved.
 MOST_INTERVALS: Final = 3
 # Many agents renew their counters only every few seconds: over less than this, that would look like traffic.
-SHORTEST_MS: Final = 5_000
+_SHORTEST_MS: Final = 5_000
+# Over less than this, the age of counters that are renewed every five seconds is a large part of the time.
+_STEADY_MS: Final = 30_000
 # Each counter is read at some time of its walk: over fewer times as long, a rate says too little.
 _FEWEST_WALKS: Final = 3
 # Counters that this reading did not ask for wait so long for one that does.
@@ -217,9 +219,9 @@ class _Interval:
         self.elapsed = elapsed_ms(snapshot.reading, reading)
         self.is_too_long = self.elapsed > MOST_INTERVALS * limits.interval_ms
         longest_walk = max(first - last for first, last in (snapshot.reading.ages_ms, reading.ages_ms))
-        # The readings of the job itself count, however long its walks take.
-        shortest = min(_FEWEST_WALKS * longest_walk, limits.interval_ms // 2)
-        self.is_too_short = self.elapsed < max(SHORTEST_MS, shortest)
+        # The readings of the job itself count, however short its interval is and however long its walks take.
+        shortest = min(max(_STEADY_MS, _FEWEST_WALKS * longest_walk), limits.interval_ms // 2)
+        self.is_too_short = self.elapsed < max(_SHORTEST_MS, shortest)
         self._reading = reading
         self._limits = limits
         self.is_aligned = snapshot.reading.ids.tobytes() == reading.ids.tobytes()

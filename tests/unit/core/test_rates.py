@@ -146,17 +146,24 @@ def test_counters_that_stand_for_long_are_no_gaps() -> None:
     assert gaps == 0
 
 
-@pytest.mark.parametrize(("walk_s", "rate"), [(2, 8_000), (6, None)])
-def test_a_walk_that_is_repeated_at_once_makes_no_rate_of_its_own(walk_s: int, rate: int | None) -> None:
-    """When in the walk a counter was read is not known: after a minute that is little, now it is much."""
+@pytest.mark.parametrize(
+    ("interval_s", "walk_s", "after_s", "rate"),
+    [(300, 2, 16, None), (300, 2, 30, 8_000), (300, 20, 45, None), (300, 20, 60, 8_000), (20, 2, 10, 8_000)],
+)
+def test_a_reading_soon_after_another_makes_no_rate_of_its_own(
+    interval_s: int, walk_s: int, after_s: int, rate: int | None
+) -> None:
+    """How old a counter was when it was read, and when in the walk that was, is not known: over a long time
+    that is little, now it is much.
+    """
 
-    def reading(second: int, count: int) -> CounterReading:
-        columns = {WIDE: counter_column([count])}
+    def reading(second: int) -> CounterReading:
+        columns = {WIDE: counter_column([1000 * second])}
         return CounterReading(second * SECOND, None, array("q", [0]), columns, (walk_s * SECOND, 0))
 
-    limits = Limits(60 * SECOND)
-    snapshots = compute_rates([], reading(0, 0), RULES, limits).snapshots
-    found = compute_rates(snapshots, reading(12, 12_000), RULES, limits)
+    limits = Limits(interval_s * SECOND)
+    snapshots = compute_rates([], reading(0), RULES, limits).snapshots
+    found = compute_rates(snapshots, reading(after_s), RULES, limits)
     assert found.rates.get("down_bps", [None]) == [rate]
-    found = compute_rates(found.snapshots, reading(60, 60_000), RULES, limits)
+    found = compute_rates(found.snapshots, reading(after_s + interval_s), RULES, limits)
     assert found.rates["down_bps"] == [8_000]
