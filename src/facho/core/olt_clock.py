@@ -66,7 +66,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class OltClock:
-    """What is known of the clock of an OLT."""
+    """The clock of an OLT as far as readings and events tell it."""
 
     bounds: Bounds
     # Since when nothing contradicts the bounds.

@@ -65,7 +65,7 @@ UPLINK_SHARES: Final = (0.62, 0.38)
 
 
 class CounterFault(enum.StrEnum):
-    """What is wrong with the counters of an OLT."""
+    """The faults of the counters of an OLT."""
 
     # At the end of each period they go back by half of what they moved in it.
     BACK = "back"

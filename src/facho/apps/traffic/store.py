@@ -26,7 +26,7 @@ PortRates = tuple[int | None, int | None, str]
 
 @dataclass(frozen=True, slots=True)
 class KnownTraffic:
-    """What is stored of one subject of an OLT."""
+    """The stored traffic of the ONUs, of the ports or of the uplinks of an OLT."""
 
     interval_s: int | None = None
     at: datetime | None = None

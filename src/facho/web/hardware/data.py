@@ -33,7 +33,7 @@ from facho.vendors.facts import full_fact_name
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.sparklines import Sparkline, sparkline
 from facho.web.components.traffic_charts import traffic_chart
-from facho.web.words.facts import fact_name, fact_unit, fact_value, named_facts
+from facho.web.words.facts import DatedFact, fact_name, fact_unit, fact_value, named_facts
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
@@ -125,14 +125,6 @@ class Hardware:
     psus: HardwareTable
 
 
-class PartFact(NamedTuple):
-    name: str
-    text: str
-    # Of a number.
-    at: datetime | None = None
-    every: timedelta | None = None
-
-
 class _Dates(NamedTuple):
     """When each fact of an OLT was last collected, and how often that is."""
 
@@ -155,7 +147,7 @@ class HardwarePage:
     hours: int
     name: str
     state: str
-    facts: Sequence[PartFact]
+    facts: Sequence[DatedFact]
     charts: Sequence[Chart]
     collected: datetime | None
     every: timedelta | None
@@ -359,9 +351,9 @@ def _page(
         found.olt_id, found.pk, facts, period.start, period.end + _INCLUDED, subject=subject
     )
     dates = _read_dates(found.olt_id)
-    others = [PartFact(label, text) for label, text in item.facts]
+    others = [DatedFact(label, text) for label, text in item.facts]
     numbers = [
-        PartFact(
+        DatedFact(
             fact_name(fact, item.entity),
             fact_value(fact, item.numbers.get(fact), item.entity),
             *dates.of(item.entity, fact),

@@ -120,7 +120,7 @@ class DetailFact(NamedTuple):
 
 
 class PortReading(NamedTuple):
-    """What was last collected of a customer port at one time."""
+    """Facts of a customer port that were collected at the same time."""
 
     # Empty where the ONU does not say whether the link is up, or it was collected at another time.
     state: str

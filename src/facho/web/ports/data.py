@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Q, QuerySet
@@ -30,7 +30,7 @@ from facho.web.components.charts import Bar, Chart, Period, Values, histogram, l
 from facho.web.components.list_query import parse_choice, parse_page
 from facho.web.components.traffic_charts import IN_AND_OUT, chart_of_series
 from facho.web.olts.onus_and_ports import recent_outages
-from facho.web.words.facts import fact_name, fact_unit, fact_value, sort_facts
+from facho.web.words.facts import DatedFact, fact_name, fact_unit, fact_value, sort_facts
 
 ROWS: Final = 64
 SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state"}
@@ -74,14 +74,6 @@ class PowerHistogram:
     cut: float | None
     measured: int
     weak: int
-
-
-class PortFact(NamedTuple):
-    name: str
-    value: str
-    # When it was last collected, and how often that is done.
-    at: datetime | None
-    every: timedelta | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +125,13 @@ def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Confi
     )
 
 
-def port_facts(port: PonPort, collected: Mapping[str, datetime], intervals: Intervals) -> Iterator[PortFact]:
+def port_facts(port: PonPort, collected: Mapping[str, datetime], intervals: Intervals) -> Iterator[DatedFact]:
     """Yield the facts of a port that have no place of their own on its page."""
     told = {fact: getattr(port, fact) for fact in _FACTS}
     for fact, value in sort_facts({**told, **read_extras(port.extras)}, Entity.PORT):
         if text := fact_value(fact, value, Entity.PORT):
             name = full_fact_name(Entity.PORT, fact)
-            yield PortFact(fact_name(fact, Entity.PORT), text, collected.get(name), intervals.of(name))
+            yield DatedFact(fact_name(fact, Entity.PORT), text, collected.get(name), intervals.of(name))
 
 
 def port_onus(port: PonPort, sort: str) -> QuerySet[Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from django.template.defaultfilters import filesizeformat
 from django.utils.dateparse import parse_datetime
@@ -20,6 +20,16 @@ from facho.web.words.states import BOARD_STATES, DOWN_CAUSES, LINK_STATES, ONU_S
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
+
+
+class DatedFact(NamedTuple):
+    """A fact in words, when it was last collected, and how often that is done."""
+
+    name: str
+    text: str
+    at: datetime | None = None
+    every: timedelta | None = None
+
 
 _CONFIG_STATES: Final[Mapping[str, Text]] = {
     "ok": pgettext_lazy("configuration", "applied"),

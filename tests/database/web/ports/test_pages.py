@@ -60,7 +60,7 @@ def look(port: PonPort, asked: PortQuery = PortQuery()) -> PortPage:  # noqa: B0
 
 
 def shown(port: PonPort) -> list[tuple[str, str]]:
-    return [(each.name, each.value) for each in port_facts(port, {}, Intervals())]
+    return [(each.name, each.text) for each in port_facts(port, {}, Intervals())]
 
 
 def serials(port: PonPort, sort: str) -> list[str]:
