@@ -39,6 +39,17 @@ def test_the_pages_of_onus_read_well(
     assert not visitor.complaints
 
 
+def test_an_outage_of_yesterday_makes_the_page_no_wider(visit: Visiting) -> None:
+    """Its date is longer than the time of one of today."""
+    visitor = visit("viewer", language="en", viewport=DESKTOP)
+    page = visitor.go("/onus/worst/?by=flaps")
+    last = page.locator("td[data-label='Last time']").first
+    last.evaluate("cell => { cell.textContent = '2026-11-18 23:58:11' }")
+    expect(last).to_have_text("2026-11-18 23:58:11")
+    visitor.shoot("onus-worst-by-flaps-of-yesterday")
+    assert not visitor.is_wider_than_the_window()
+
+
 def test_a_slash_leads_to_the_search_and_a_serial_to_its_onu(visit: Visiting) -> None:
     visitor = visit("viewer")
     page = visitor.go("/onus/worst/")
